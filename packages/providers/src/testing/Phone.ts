@@ -30,12 +30,20 @@ export interface OtherPhone {
   readonly number: string
   /** The call to this phone. Its state is `dialling` until the phone rings. */
   readonly call: PhoneCall
+  /**
+   * Sends one 20 ms frame before the answer, in the first format that the network declares. Required when the plugin
+   * declares `earlyMedia`.
+   */
+  readonly early?: (frame: Uint8Array) => Effect.Effect<void>
 }
 
 /** One call as the phone sees it. */
 export interface PhoneCall {
   readonly state: () => "dialling" | "ringing" | "answered" | "rejected" | "ended"
-  /** Sends one 20 ms frame in the leg's format. */
+  /**
+   * Sends one 20 ms frame in the leg's format. Where the network numbers packets, the frame has the timestamp of this time,
+   * so that it counts the pause before.
+   */
   readonly send: (frame: Uint8Array) => Effect.Effect<void>
   /** All audio that the phone has played so far, in the leg's format. */
   readonly heard: () => Uint8Array

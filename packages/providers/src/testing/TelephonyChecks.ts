@@ -2,8 +2,10 @@ import { audioChecks } from "./AudioChecks.ts"
 import { callChecks } from "./CallChecks.ts"
 import type { Check } from "./Check.ts"
 import { dialChecks } from "./DialChecks.ts"
+import { earlyMediaChecks } from "./EarlyMediaChecks.ts"
 import { messagingChecks } from "./MessagingChecks.ts"
 import { numbersChecks } from "./NumbersChecks.ts"
+import { packetChecks } from "./PacketChecks.ts"
 import { carrierFaultChecks, regulatoryChecks } from "./RegulatoryChecks.ts"
 import { type TelephonyCheckOptions, telephonyHarness } from "./TelephonyHarness.ts"
 import { transferChecks } from "./TransferChecks.ts"
@@ -14,8 +16,10 @@ export const telephonyChecks = (options: TelephonyCheckOptions): ReadonlyArray<C
   return [
     ...callChecks(harness, options),
     ...audioChecks(harness),
+    ...packetChecks(harness),
     ...transferChecks(harness),
     ...dialChecks(harness),
+    ...earlyMediaChecks(harness),
     ...messagingChecks(harness, options),
     ...numbersChecks(harness, options),
     ...regulatoryChecks(harness, options),

@@ -20,6 +20,17 @@ const garbage = (sampleRate: number): ReadonlyArray<Int16Array> => [
   Int16Array.from({ length: sampleRate / 50 }, (_, i) => ((i * 40_503) & 0xffff) - 32_768)
 ]
 
+/** How far from the sound a detector may date its beginning and its end, in milliseconds. */
+const startToleranceMs = 300
+const endToleranceMs = 500
+
+/** The first and the last frame that is at least a tenth as loud as the loudest one. */
+const soundIn = (frames: ReadonlyArray<Int16Array>): { readonly first: number; readonly last: number } => {
+  const levels = frames.map((frame) => Math.sqrt(frame.reduce((sum, sample) => sum + sample * sample, 0)))
+  const least = Math.max(...levels) / 10
+  return { first: levels.findIndex((level) => level >= least), last: levels.findLastIndex((level) => level >= least) }
+}
+
 /** The requirements on a voice activity detector. */
 export const voiceActivityChecks = (options: VoiceActivityCheckOptions): ReadonlyArray<Check> => {
   const { check } = makeHarness(VoiceActivity, options)
@@ -73,6 +84,30 @@ export const voiceActivityChecks = (options: VoiceActivityCheckOptions): Readonl
         // A detector dates the end of speech to some frames before or after the last sound.
         yield* must(Math.abs(quiet - 2000) <= 500, `lasted("silence") is ${quiet} ms after two seconds of silence`)
         yield* close(detector)
+      })
+    ),
+    check("a detector that decides with a delay dates speech and silence with lasted", (service) =>
+      Effect.gen(function* () {
+        const detector = service.open(8000)
+        const frames = call(8000)
+        const sound = soundIn(frames)
+        const changes: Array<{ readonly to: string; readonly at: number }> = []
+        let state = "silence"
+        for (const [index, frame] of frames.entries()) {
+          const [answer = "silence"] = yield* feed(detector, [frame])
+          if (answer === state) continue
+          state = answer
+          changes.push({ to: answer, at: (index + 1) * frameMs - (detector.lasted?.(answer) ?? 0) })
+        }
+        yield* close(detector)
+        const began = changes.find(({ to }) => to === "speech")?.at ?? Number.NaN
+        const ended = changes.findLast(({ to }) => to === "silence")?.at ?? Number.NaN
+        const [first, last] = [sound.first * frameMs, (sound.last + 1) * frameMs]
+        yield* must(
+          Math.abs(began - first) <= startToleranceMs,
+          `it dated the beginning of speech at ${first} ms to ${began} ms`
+        )
+        yield* must(Math.abs(ended - last) <= endToleranceMs, `it dated the end of speech at ${last} ms to ${ended} ms`)
       })
     ),
     check("push and sent take any samples, and do not change them", (service) =>

@@ -5,6 +5,17 @@ import type { PhoneCall } from "../../src/testing/Phone.ts"
 import type { MessagingBug } from "./ReferenceMessaging.ts"
 import type { ReferencePhones } from "./ReferencePhones.ts"
 
+/** Faults of a network that delivers packets. */
+export type PacketBug =
+  | "numbers some packets only"
+  | "repeats sequences"
+  | "counts no pauses"
+  | "counts milliseconds"
+  | "has no timestamps"
+
+/** How a network delivers the caller's audio: by the frame, in pieces of so many bytes, or as numbered packets. */
+export type Delivery = "frames" | "packets" | number
+
 /** Faults of a telephone network. */
 export type TelephonyBug =
   | "emits no incoming calls"
@@ -19,6 +30,7 @@ export type TelephonyBug =
   | "answers canceled calls"
   | "reorders the caller's audio"
   | "emits incomplete frames"
+  | "cuts samples"
   | "drops events from before listen"
   | "keeps a reference to frames"
   | "reorders the agent's audio"
@@ -54,6 +66,11 @@ export type TelephonyBug =
   | "continues to ring after an interrupted dial"
   | "accepts any format in dial"
   | "dials without audio"
+  | PacketBug
+  | "passes no early media"
+  | "passes early media after an interrupted dial"
+  | "passes early media after the answer"
+  | "emits early media again"
 
 export type Item = { readonly frame: Uint8Array } | { readonly mark: string }
 
@@ -64,7 +81,8 @@ export const makeReferenceCall = (
   queues: Array<(item: Item) => void>,
   phones: ReferencePhones,
   scope: Scope.Scope,
-  clock: Clock.Clock
+  clock: Clock.Clock,
+  delivery: Delivery = "frames"
 ) => {
   let state: ReturnType<PhoneCall["state"]> = "dialling"
   let listener: ((event: CallEvent) => void) | undefined
@@ -76,6 +94,35 @@ export const makeReferenceCall = (
   const heard: Array<Uint8Array> = []
   let transfer: Fiber.RuntimeFiber<void> | undefined
   let transferred = false
+  let perMs = 8
+  let packets = 0
+  /** What the network carries before the answer. */
+  let onEarly: ((frame: Uint8Array) => void) | undefined
+
+  /** Emits audio of the phone as the network delivers it. */
+  const emitAudio = (payload: Uint8Array): void => {
+    if (typeof delivery === "number") {
+      for (let at = 0; at < payload.length; at += delivery)
+        emit({ _tag: "Audio", payload: payload.subarray(at, at + delivery) })
+      return
+    }
+    if (is("cuts samples")) {
+      emit({ _tag: "Audio", payload: payload.subarray(0, 3) })
+      emit({ _tag: "Audio", payload: payload.subarray(3) })
+      return
+    }
+    if (delivery === "frames") {
+      emit({ _tag: "Audio", payload: is("emits incomplete frames") ? payload.subarray(1) : payload })
+      return
+    }
+    const count = packets++
+    const now = clock.unsafeCurrentTimeMillis()
+    const ms = is("counts no pauses") ? 20 * count : now
+    const timestamp = (4_294_960_000 + ms * (is("counts milliseconds") ? 1 : perMs)) >>> 0
+    const sequence = (65_530 + (is("repeats sequences") ? count >> 1 : count)) & 0xffff
+    if (is("numbers some packets only") && count % 5 === 4) emit({ _tag: "Audio", payload })
+    else emit({ _tag: "Audio", payload, sequence, ...(is("has no timestamps") ? {} : { timestamp }) })
+  }
 
   const emit = (event: CallEvent) => {
     if (listener !== undefined) listener(event)
@@ -142,7 +189,11 @@ export const makeReferenceCall = (
     )
   }
 
-  const leg = (format: AudioFormat): CallLeg => ({
+  const leg = (format: AudioFormat): CallLeg => {
+    perMs = format.sampleRate / 1000
+    return legIn(format)
+  }
+  const legIn = (format: AudioFormat): CallLeg => ({
     format,
     listen: (installed) => {
       listener = installed
@@ -193,8 +244,7 @@ export const makeReferenceCall = (
     send: (frame) =>
       Effect.sync(() => {
         if (state !== "answered" || transferred) return
-        const emitAudio = (payload: Uint8Array) =>
-          emit({ _tag: "Audio", payload: is("emits incomplete frames") ? payload.subarray(1) : payload })
+        if (is("passes early media after the answer")) onEarly?.(frame)
         if (!is("reorders the caller's audio")) return emitAudio(frame)
         if (swap === undefined) swap = frame
         else {
@@ -219,6 +269,16 @@ export const makeReferenceCall = (
     phone,
     leg,
     playNext,
+    /** The phone sends audio before the answer. */
+    early: (frame: Uint8Array) => {
+      if (state === "answered") return
+      onEarly?.(frame)
+      if (onEarly !== undefined && is("emits early media again")) emit({ _tag: "Audio", payload: frame })
+    },
+    /** Who gets audio from before the answer. */
+    passEarly: (pass: typeof onEarly) => {
+      onEarly = pass
+    },
     isOver: () => state === "ended" || state === "rejected",
     ring: () => {
       if (state === "dialling" && !is("ignores ringing")) state = "ringing"

@@ -3,7 +3,7 @@ import { type AudioFormat, mulaw8k } from "../../src/Audio.ts"
 import { healthy } from "../../src/Health.ts"
 import { CallGone, DialFailed, Telephony } from "../../src/Telephony.ts"
 import type { ConnectPhone, OtherBehaviour, Phone } from "../../src/testing/Phone.ts"
-import { type Item, makeReferenceCall, type ReferenceCall, type TelephonyBug } from "./ReferenceCall.ts"
+import { type Delivery, type Item, makeReferenceCall, type ReferenceCall, type TelephonyBug } from "./ReferenceCall.ts"
 import { type CarrierBug, referenceCarrier } from "./ReferenceCarrier.ts"
 import { referenceMessaging } from "./ReferenceMessaging.ts"
 import { ReferencePhones } from "./ReferencePhones.ts"
@@ -14,7 +14,10 @@ const pcm16k: AudioFormat = { encoding: "pcm16", sampleRate: 16000 }
 const networks = new WeakMap<object, Phone>()
 
 /** A telephone network in memory. */
-export const referenceTelephony = (bug?: TelephonyBug | CarrierBug): Layer.Layer<Telephony> => {
+export const referenceTelephony = (
+  bug?: TelephonyBug | CarrierBug,
+  delivery: Delivery = "frames"
+): Layer.Layer<Telephony> => {
   const is = (...bugs: ReadonlyArray<TelephonyBug | CarrierBug>) => bug !== undefined && bugs.includes(bug)
   return Layer.scoped(
     Telephony,
@@ -34,12 +37,12 @@ export const referenceTelephony = (bug?: TelephonyBug | CarrierBug): Layer.Layer
           dtmfIn: true,
           dtmfOut: true,
           transfer: "bridge",
-          earlyMedia: false,
+          earlyMedia: true,
           playbackMarks: "exact"
         },
         incoming: Stream.fromQueue(incoming),
         outbound: {
-          dial: ({ formats: offered, to }) =>
+          dial: ({ formats: offered, to }, progress) =>
             Effect.gen(function* () {
               if (is("hangs on dial")) return yield* Effect.never
               const format = offered[0] ?? (is("accepts any format in dial") ? mulaw8k : undefined)
@@ -48,9 +51,17 @@ export const referenceTelephony = (bug?: TelephonyBug | CarrierBug): Layer.Layer
                 ringsOn: is("continues to ring after an interrupted dial"),
                 answersAll: is("connects busy phones")
               }
-              yield* phones.call(to, bugs)
               const call = called.get(to)
               if (call === undefined) return yield* Effect.dieMessage("no call")
+              if (!is("passes no early media")) call.passEarly((frame) => progress?.onEarlyMedia?.(frame, format))
+              yield* phones
+                .call(to, bugs)
+                .pipe(
+                  Effect.onInterrupt(() =>
+                    Effect.sync(() => !is("passes early media after an interrupted dial") && call.passEarly(undefined))
+                  )
+                )
+              if (!is("passes early media after the answer")) call.passEarly(undefined)
               if (!is("dials without audio")) yield* playing(call)
               return call.leg(format)
             })
@@ -68,15 +79,23 @@ export const referenceTelephony = (bug?: TelephonyBug | CarrierBug): Layer.Layer
         )
       const other = (behaves: OtherBehaviour) =>
         Effect.gen(function* () {
-          const call = makeReferenceCall(is, yield* Deferred.make<void>(), queues, phones, scope, yield* Effect.clock)
+          const call = makeReferenceCall(
+            is,
+            yield* Deferred.make<void>(),
+            queues,
+            phones,
+            scope,
+            yield* Effect.clock,
+            delivery
+          )
           const number = phones.add(behaves, call)
           called.set(number, call)
-          return { number, call: call.phone }
+          return { number, call: call.phone, early: (frame: Uint8Array) => Effect.sync(() => call.early(frame)) }
         })
       const dial = ({ from, to }: { readonly from: string; readonly to: string }) =>
         Effect.gen(function* () {
           const canceled = yield* Deferred.make<void>()
-          const call = makeReferenceCall(is, canceled, queues, phones, scope, yield* Effect.clock)
+          const call = makeReferenceCall(is, canceled, queues, phones, scope, yield* Effect.clock, delivery)
           if (is("completes canceled for every call")) yield* Deferred.succeed(canceled, undefined)
           const player = playing(call)
           if (!is("emits no incoming calls") && !broken) {

@@ -7,17 +7,37 @@ import { type Expected, failing, namesOf } from "./Failing.ts"
 
 /** Detects sound of some loudness; its state can be broken in several ways. */
 const energyDetector = (): Required<VoiceActivityDetector> => {
-  let [frames, quiet] = [0, 0]
+  let [frames, quiet, started] = [0, 10, 0]
   return {
     push: (frame) => {
       const isLoud = frame.some((sample) => Math.abs(sample) > 1000)
+      if (isLoud && quiet >= 10) started = frames
       frames++
       quiet = isLoud ? 0 : quiet + 1
-      return frames > quiet && quiet < 10 ? "speech" : "silence"
+      return quiet < 10 ? "speech" : "silence"
     },
-    lasted: (state) => 20 * (state === "silence" ? quiet : frames - quiet),
+    lasted: (state) => 20 * (state === "silence" ? quiet : frames - started),
     sent: () => {},
     close: () => {}
+  }
+}
+
+/** The same, which decides `frames` frames later. `dates`: whether it reports so with `lasted`. */
+const lagging = (frames: number, dates: boolean) => (): VoiceActivityDetector => {
+  const detector = energyDetector()
+  const waiting: Array<"speech" | "silence"> = []
+  const since = { speech: 0, silence: 0 }
+  let now = 0
+  return {
+    push: (frame) => {
+      waiting.push(detector.push(frame))
+      const answer = waiting.length > frames ? (waiting.shift() ?? "silence") : "silence"
+      now += 20
+      // As long as its answer is the other one, a state has not begun.
+      since[answer === "speech" ? "silence" : "speech"] = now
+      return answer
+    },
+    ...(dates ? { lasted: (state) => (since[state] === now ? 0 : now - since[state] + 20 * frames) } : {})
   }
 }
 
@@ -39,7 +59,9 @@ const bugs = {
       frame?.fill(0)
     }
   }),
-  "shares one state": () => shared
+  "shares one state": () => shared,
+  "decides late without lasted": lagging(30, false),
+  "counts from its late decision": () => ({ ...lagging(30, false)(), lasted: () => 20 })
 } satisfies Record<string, () => VoiceActivityDetector>
 
 const options = (open: () => VoiceActivityDetector): VoiceActivityCheckOptions => ({
@@ -50,21 +72,25 @@ const options = (open: () => VoiceActivityDetector): VoiceActivityCheckOptions =
 })
 
 voiceActivitySuite({ name: "a correct voice activity detector", ...options(energyDetector) })
+voiceActivitySuite({ name: "a correct detector that decides 0.6 s late", ...options(lagging(30, true)) })
 
 const finds = "silence is silence, and speech is found and ends, at each sample rate"
 const length = "lasted tells no longer than the call, and the length of silence after speech"
+const dates = "a detector that decides with a delay dates speech and silence with lasted"
 const samples = "push and sent take any samples, and do not change them"
 const separate = "detectors of different calls, and of calls one after the other, do not affect each other"
 const thousand = "a thousand calls can be opened and closed"
 
 const expected: { readonly [B in keyof typeof bugs]: Expected } = {
   "push throws": { allBut: [] },
-  "is deaf": [finds, length],
-  "always reports speech": [finds, length],
-  "reports no length": [finds, length, samples, separate, thousand],
-  "counts silence from the start": [length],
+  "is deaf": [finds, length, dates],
+  "always reports speech": [finds, length, dates],
+  "reports no length": [finds, length, dates, samples, separate, thousand],
+  "counts silence from the start": [length, dates],
   "changes frames": [samples],
-  "shares one state": [separate]
+  "shares one state": [separate],
+  "decides late without lasted": [dates],
+  "counts from its late decision": [length, dates]
 }
 
 describe("a voice activity detector that", () => {
