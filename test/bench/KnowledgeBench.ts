@@ -4,6 +4,7 @@ import { join } from "node:path"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
+import { DueWork } from "@svc/knowledge/DueWork"
 import { KnowledgeSearch } from "@svc/knowledge/KnowledgeSearch"
 import { PassagesRepo } from "@svc/knowledge/PassagesRepo"
 import { questions } from "@svc/knowledge/testing/Questions"
@@ -148,7 +149,7 @@ const show = Effect.fn("show")(function* (
 
 const program = Effect.gen(function* () {
   const directory = yield* temporary
-  const Foundations = Layer.merge(PassagesRepo.layer, NodeLease.layer).pipe(
+  const Foundations = Layer.mergeAll(DueWork.layer, PassagesRepo.layer, NodeLease.layer).pipe(
     Layer.provideMerge(Database.layer),
     Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_DATA_DIR", directory]]))))
   )

@@ -3,6 +3,8 @@ import { type Duration, Effect, type Scope } from "effect"
 export interface PeriodicTask<R> {
   /** The wait before the first run, and between the end of a run and the next. */
   readonly every: Duration.DurationInput
+  /** The wait ends early when this completes. */
+  readonly early?: Effect.Effect<void>
   /** Must keep what it could not write: a failed run is not retried, the next run is. */
   readonly run: Effect.Effect<void, unknown, R>
   /** Logged as a warning, with the cause, at the first failure in a row. */
@@ -32,12 +34,13 @@ export const startPeriodicTask = <R>(task: PeriodicTask<R>): Effect.Effect<void,
           return Effect.logWarning(task.failureMessage, cause)
         })
       )
-    const { every, flushTimeout, timeout } = task
+    const { early, every, flushTimeout, timeout } = task
+    const wait = early === undefined ? Effect.sleep(every) : Effect.raceFirst(Effect.sleep(every), early)
     if (flushTimeout !== undefined) {
       // Registered before the fork, so that it runs after the loop has ended. Finalizers are uninterruptible, and a
       // timeout must be able to interrupt.
       const context = yield* Effect.context<R>()
       yield* Effect.addFinalizer(() => attempt(flushTimeout).pipe(Effect.provide(context), Effect.interruptible))
     }
-    yield* Effect.sleep(every).pipe(Effect.zipRight(attempt(timeout)), Effect.forever, Effect.forkScoped)
+    yield* wait.pipe(Effect.zipRight(attempt(timeout)), Effect.forever, Effect.forkScoped)
   })

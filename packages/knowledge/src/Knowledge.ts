@@ -14,6 +14,7 @@ import { BadRequest, ValidationError } from "@svc/api/VoiceError"
 import { atomically } from "@svc/database/Transaction"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Context, Effect, Layer, Option, Struct } from "effect"
+import { DueWork } from "./DueWork.ts"
 import { type Given, type KnowledgeBaseRow, KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import { passagesOfEntries, passagesOfText } from "./NewPassages.ts"
 import type { NewPassages } from "./PassageCollection.ts"
@@ -93,7 +94,7 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
   static readonly layer: Layer.Layer<
     Knowledge,
     never,
-    Agents | KnowledgeBasesRepo | PassagesRepo | RefreshesRepo | UrlSafety | SqlClient.SqlClient
+    Agents | DueWork | KnowledgeBasesRepo | PassagesRepo | RefreshesRepo | UrlSafety | SqlClient.SqlClient
   > = Layer.effect(
     Knowledge,
     Effect.gen(function* () {
@@ -103,6 +104,9 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
       const agents = yield* Agents
       const safety = yield* UrlSafety
       const sql = yield* SqlClient.SqlClient
+      const due = yield* DueWork
+      /** A transaction that may make a base due. */
+      const withWork = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.zipLeft(atomically(sql)(work), due.announce)
 
       const orNotFound = <A>(row: Option.Option<A>): Effect.Effect<A, KnowledgeBaseNotFound> =>
         Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new KnowledgeBaseNotFound())
@@ -167,7 +171,7 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
         }
         yield* refreshes.request(row.id)
         return toKnowledgeBase({ ...row, status: "refreshing" }, given)
-      }, atomically(sql))
+      }, withWork)
 
       /** Gives a locked base another source. */
       const replaceSource = Effect.fnUntraced(function* (row: KnowledgeBaseRow, source: NewSource) {
@@ -201,7 +205,7 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
         yield* repo.change(row.id, to, given)
         if (isNew && source.type === "url") yield* refreshes.request(row.id)
         else if (hours !== undefined) yield* refreshes.schedule(row.id, hours)
-      }, atomically(sql))
+      }, withWork)
 
       const get = Effect.fn("Knowledge.get")(function* (project: PrincipalProject, id: string) {
         const row = yield* Effect.flatMap(repo.find(project.id, id), orNotFound)
@@ -247,7 +251,7 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
           const { id: baseId, source_url } = yield* Effect.flatMap(repo.lock(project.id, id), orNotFound)
           if (source_url === null) return yield* new KnowledgeBaseNotRefreshable()
           yield* refreshes.request(baseId)
-        }, atomically(sql)),
+        }, withWork),
         remove: Effect.fn("Knowledge.remove")(function* (project, id) {
           const { id: baseId } = yield* Effect.flatMap(repo.lockForDeletion(project.id, id), orNotFound)
           yield* repo.remove(baseId)

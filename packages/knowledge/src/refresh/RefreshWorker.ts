@@ -2,14 +2,15 @@ import { SqlClient } from "@effect/sql"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { Outbox } from "@svc/database/Outbox"
-import { Effect, FiberSet, Layer, Option } from "effect"
+import { Effect, FiberSet, Layer, Option, Runtime } from "effect"
+import { DueWork } from "../DueWork.ts"
 import { cutTo } from "../PassageCutter.ts"
 import { PassagesRepo } from "../PassagesRepo.ts"
 import { type Claimed, RefreshesRepo } from "./RefreshesRepo.ts"
 import { type ReadSource, SourceReader } from "./SourceReader.ts"
 
-/** How often this node looks for bases that are due. */
-const interval = "200 millis"
+/** How often this node looks for bases that are due, and that no request of this process made so. */
+const interval = "1 second"
 /** Refreshes of this node at once. */
 const maxAtOnce = 4
 /** Failures in a row after which a base is not refreshed by itself any more. */
@@ -42,7 +43,7 @@ const summaryOf = (problems: ReadonlyArray<string>): string | null => {
 export const RefreshWorker: Layer.Layer<
   never,
   never,
-  NodeLease | Outbox | PassagesRepo | RefreshesRepo | SourceReader | SqlClient.SqlClient
+  DueWork | NodeLease | Outbox | PassagesRepo | RefreshesRepo | SourceReader | SqlClient.SqlClient
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const repo = yield* RefreshesRepo
@@ -52,6 +53,8 @@ export const RefreshWorker: Layer.Layer<
     const outbox = yield* Outbox
     const sql = yield* SqlClient.SqlClient
     const running = yield* FiberSet.make<void>()
+    const due = yield* DueWork
+    const runtime = yield* Effect.runtime<never>()
 
     const eventOf = ({ org_id, project_id }: Claimed, at: Date) => ({
       org_id,
@@ -128,12 +131,15 @@ export const RefreshWorker: Layer.Layer<
     yield* lease.onDeath("knowledge", repo.release)
     yield* startPeriodicTask({
       every: interval,
+      early: yield* due.listen,
       run: Effect.gen(function* () {
         while ((yield* FiberSet.size(running)) < maxAtOnce) {
           const { id: node, lost } = yield* lease.current
           const claimed = yield* repo.claim(node)
           if (Option.isNone(claimed)) return
-          yield* FiberSet.run(running, work(claimed.value, lost))
+          const refreshing = yield* FiberSet.run(running, work(claimed.value, lost))
+          // Another base may have waited for this one, and its passages want vectors.
+          refreshing.addObserver(() => Runtime.runSync(runtime, due.announce))
         }
       }),
       failureMessage: "Knowledge bases that are due could not be read; trying again"

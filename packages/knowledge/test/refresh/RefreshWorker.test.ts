@@ -44,10 +44,10 @@ const node = (answers: ReadonlyArray<Read>, counter = { count: 0 }) => {
   )
 }
 
-/** Lets the workers look once more, and waits for their statements. */
+/** Half of the time after which the workers look again, and a wait for their statements. */
 const turn = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* TestClock.adjust("200 millis")
+  yield* TestClock.adjust("500 millis")
   for (let round = 0; round < 5; round++) {
     yield* Effect.ignore(sql`select pg_sleep(0.002)`)
     yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
@@ -102,6 +102,22 @@ const due = (id: string) =>
   )
 
 describe.concurrent("The refresh of a knowledge base", () => {
+  test("begins at once when it is asked for, and the next one when that has ended", () =>
+    Effect.gen(function* () {
+      const context = yield* node([says({ [a]: "One." })])
+      const by = yield* Effect.provide(owner, context)
+      const knowledge = Context.get(context, Knowledge)
+      const body = yield* Schema.decodeUnknown(KnowledgeBaseCreate)({ name: "Site", source_url })
+      // Two of an organization are refreshed at once: the third waits for one of them. The clock stands.
+      const bases = yield* Effect.replicateEffect(knowledge.create(by, body), 3)
+      for (const { public_id } of bases) {
+        const { entry_count } = yield* Effect.repeat(knowledge.get(by.project, public_id), {
+          until: ({ status }) => status === "ready"
+        })
+        expect(entry_count).toBe(1)
+      }
+    }))
+
   test("begins with its creation, and counts what was added and removed", () =>
     Effect.gen(function* () {
       const { base, by, events, first, refreshed, texts } = yield* started([
@@ -251,7 +267,7 @@ describe.concurrent("The refresh of a knowledge base", () => {
       yield* sql`update nodes set expires_at = now() - interval '1 minute'`
       const next = { count: 0 }
       yield* node([says({ [a]: "One." })], next)
-      yield* until(Effect.zipRight(TestClock.adjust("2 seconds"), context.get), ({ status }) => status === "ready")
+      yield* until(Effect.zipRight(TestClock.adjust("500 millis"), context.get), ({ status }) => status === "ready")
       expect([next.count, (yield* context.events).length]).toEqual([1, 1])
 
       yield* sql`update knowledge_bases set status = 'refreshing', attempts = 3, next_at = now() where public_id = ${context.id}`
