@@ -1,0 +1,162 @@
+import { write } from "sdp-transform"
+import { type Codec, codecs, isCodecName } from "../Codec.ts"
+import type { Description, Direction, Section } from "./Description.ts"
+
+/** Our side of a call's audio. */
+export interface Local {
+  /** The address that the peer sends to, without brackets. */
+  readonly address: string
+  readonly port: number
+  /** Identifies our descriptions of this call: digits. */
+  readonly sessionId: string
+  /** Grows with each description that differs from the one before. */
+  readonly version: number
+  /** In the order of preference. */
+  readonly codecs: ReadonlyArray<Codec>
+  readonly direction: Direction
+}
+
+/** What both sides have agreed on. */
+export interface Agreed {
+  readonly codec: Codec
+  /** The payload types that the peer expects from us, and that it sends, which are the same here. */
+  readonly payloadType: number
+  /** The payload type of telephone-event (RFC 4733); undefined: digits go by INFO. */
+  readonly events: number | undefined
+  /** Comfort noise (RFC 3389) was offered. */
+  readonly comfortNoise: boolean
+  /** Where our packets go. Null while the peer has no address (`c=0.0.0.0`). */
+  readonly remote: { readonly address: string; readonly port: number } | null
+  readonly rtcpPort: number
+  readonly rtcpMux: boolean
+  /** Milliseconds of audio in the packets that we send. */
+  readonly ptime: number
+  /** Our direction: `sendonly` and `inactive` mean that nothing of the peer reaches the agent. */
+  readonly direction: Direction
+  /** The index of the audio section. */
+  readonly section: number
+}
+
+const ptimes: ReadonlyArray<number> = [10, 20, 30, 40, 60]
+
+/** The length of our packets: what the peer asks for, when it is one of the usual ones. */
+const ptimeOf = ({ maxptime = 1000, ptime = 20 }: Section): number => {
+  const wanted = Math.min(ptime, maxptime)
+  return ptimes.findLast((each) => each <= wanted) ?? 10
+}
+
+const isUsable = ({ port, protocol, type }: Section): boolean =>
+  type === "audio" && protocol === "RTP/AVP" && port !== 0
+
+const hasAddress = (address: string | null): address is string =>
+  address !== null && address !== "0.0.0.0" && address !== "::"
+
+/** Our direction for one of the peer, limited to what we want. */
+const mirrored = (peer: Direction, wanted: Direction, held: boolean): Direction => {
+  const send = (peer === "sendrecv" || peer === "recvonly") && (wanted === "sendrecv" || wanted === "sendonly") && !held
+  const receive = (peer === "sendrecv" || peer === "sendonly") && (wanted === "sendrecv" || wanted === "recvonly")
+  return send ? (receive ? "sendrecv" : "sendonly") : receive ? "recvonly" : "inactive"
+}
+
+/**
+ * What a description of the peer and ours have in common: its first codec that we have. Undefined: no audio is possible.
+ * Of several audio sections the first usable one is taken.
+ */
+export const agree = (peer: Description, local: Pick<Local, "codecs" | "direction">): Agreed | undefined => {
+  for (const [index, section] of peer.sections.entries()) {
+    if (!isUsable(section) || section.address === null) continue
+    const found = section.codecs.find(
+      ({ clockRate, name }) => clockRate === 8000 && local.codecs.some((codec) => codec.name === name)
+    )
+    if (found === undefined || !isCodecName(found.name)) continue
+    const held = !hasAddress(section.address)
+    return {
+      codec: codecs[found.name],
+      payloadType: found.payloadType,
+      events: section.codecs.find(({ clockRate, name }) => name === "TELEPHONE-EVENT" && clockRate === 8000)
+        ?.payloadType,
+      comfortNoise: section.codecs.some(({ name }) => name === "CN"),
+      remote: hasAddress(section.address) ? { address: section.address, port: section.port } : null,
+      rtcpPort: section.rtcpPort ?? Math.min(section.port + 1, 65_535),
+      rtcpMux: section.rtcpMux,
+      ptime: ptimeOf(section),
+      direction: mirrored(section.direction, local.direction, held),
+      section: index
+    }
+  }
+  return undefined
+}
+
+const origin = (local: Local, media: Parameters<typeof write>[0]["media"]): Uint8Array => {
+  const ipVer = local.address.includes(":") ? 6 : 4
+  return Buffer.from(
+    write({
+      version: 0,
+      origin: {
+        username: "svc",
+        sessionId: local.sessionId,
+        sessionVersion: local.version,
+        netType: "IN",
+        ipVer,
+        address: local.address
+      },
+      name: "-",
+      connection: { version: ipVer, ip: local.address },
+      timing: { start: 0, stop: 0 },
+      media
+    })
+  )
+}
+
+/** The payload type of telephone-event in our offers. */
+const offeredEvents = 101
+
+/** An offer of our codecs, with telephone-event. */
+export const offer = (local: Local): Uint8Array =>
+  origin(local, [
+    {
+      type: "audio",
+      port: local.port,
+      protocol: "RTP/AVP",
+      payloads: [...local.codecs.map((codec) => codec.payloadType), offeredEvents].join(" "),
+      rtp: [
+        ...local.codecs.map(({ name, payloadType }) => ({ payload: payloadType, codec: name, rate: 8000 })),
+        { payload: offeredEvents, codec: "telephone-event", rate: 8000 }
+      ],
+      fmtp: [{ payload: offeredEvents, config: "0-15" }],
+      ptime: 20,
+      direction: local.direction,
+      rtcpMux: "rtcp-mux"
+    }
+  ])
+
+/**
+ * The answer to an offer: the agreed audio, and every other section refused with port 0 (RFC 3264, 6), T.38 and video
+ * among them.
+ */
+export const answer = (peer: Description, agreed: Agreed, local: Local): Uint8Array =>
+  origin(
+    local,
+    peer.sections.map((section, index) => {
+      if (index !== agreed.section) {
+        const { formats, protocol, type } = section
+        return { type, port: 0, protocol, payloads: formats === "" ? "0" : formats, rtp: [], fmtp: [] }
+      }
+      const { codec, comfortNoise, events, payloadType } = agreed
+      return {
+        type: "audio",
+        port: local.port,
+        protocol: section.protocol,
+        payloads: [payloadType, ...(comfortNoise ? [13] : []), ...(events === undefined ? [] : [events])].join(" "),
+        rtp: [
+          { payload: payloadType, codec: codec.name, rate: 8000 },
+          ...(comfortNoise ? [{ payload: 13, codec: "CN", rate: 8000 }] : []),
+          ...(events === undefined ? [] : [{ payload: events, codec: "telephone-event", rate: 8000 }])
+        ],
+        fmtp: events === undefined ? [] : [{ payload: events, config: "0-15" }],
+        ptime: agreed.ptime,
+        direction: agreed.direction,
+        ...(agreed.rtcpMux ? { rtcpMux: "rtcp-mux" } : {})
+      }
+    })
+  )
