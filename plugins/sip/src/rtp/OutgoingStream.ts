@@ -53,6 +53,8 @@ export class OutgoingStream {
   #filled = 0
   #isMarked = true
   #eventTimestamp = 0
+  /** The repetitions of the end of an event were sent in the time of audio. */
+  #isAfterEvent = false
   /** When the last packet was sent; before the first: since ever. */
   sentAt = Number.NEGATIVE_INFINITY
   /** For sender reports. */
@@ -88,9 +90,10 @@ export class OutgoingStream {
   send(frame: Uint8Array, now: number): void {
     const audio = this.#audio
     if (audio === undefined) return
-    if (now - this.#dueAt > pauseMs) {
+    if (now - this.#dueAt > pauseMs || this.#isAfterEvent) {
       this.flush(now)
       this.#skipTo(now)
+      this.#isAfterEvent = false
     }
     for (let at = 0; at < frame.length; ) {
       const some = Math.min(frame.length - at, this.#packetBytes - this.#filled)
@@ -128,7 +131,8 @@ export class OutgoingStream {
     const audio = this.#audio
     if (audio === undefined) return
     this.flush(now)
-    this.#skipTo(now)
+    // The silence is that of the time before.
+    this.#skipTo(comfortNoise === undefined ? now - this.#packetBytes / perMs : now)
     if (comfortNoise === undefined) {
       this.#buffer.fill(silenceOf(audio.law), rtpHeaderBytes, rtpHeaderBytes + this.#packetBytes)
       this.#filled = this.#packetBytes
@@ -157,6 +161,7 @@ export class OutgoingStream {
     }
     writeEvent(this.#buffer, rtpHeaderBytes, event, isEnd, durationMs * perMs)
     this.#sendPacket(payloadType, isFirst, this.#eventTimestamp, eventBytes, now)
+    this.#isAfterEvent = true
     // Audio goes on after the event.
     const past = (this.#eventTimestamp + durationMs * perMs - this.#timestamp) | 0
     if (past <= 0) return
