@@ -67,6 +67,25 @@ describe("the media clock", () => {
     expect(one.at.length - before).toBeLessThanOrEqual(12)
   })
 
+  it("mediaTime leaves out a stall between two ticks, and a stall in the tick of another listener", () => {
+    const { clock, time } = make()
+    const media: Array<number> = []
+    const stalling = {
+      tick: () => {
+        if (media.length === 5) time.stall(500)
+        return true
+      }
+    }
+    clock.start(stalling)
+    clock.start({ tick: () => media.push(clock.mediaTime()) > 0 })
+    time.advance(180)
+    expect(media.length).toBeGreaterThan(5)
+    time.stall(700)
+    time.advance(1000)
+    expect(media.length).toBeGreaterThan(20)
+    expect(new Set(media.slice(2).map((at, i) => at - (media[i + 1] ?? at)))).toEqual(new Set([20]))
+  })
+
   it("a listener may stop itself and others during its tick", () => {
     const { clock, time } = make()
     const other = ticker(time)

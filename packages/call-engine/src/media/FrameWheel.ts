@@ -3,9 +3,12 @@
  * ms, without Effect, timer or allocation per frame. The `Ticker` drives it and supplies the time.
  */
 
-/** Sends one frame per tick, or takes what has arrived; returns false when it has nothing left to do. */
+/**
+ * Sends one frame per tick, or takes what has arrived; returns false when it has nothing left to do. `now`: when the
+ * round of ticks began, in which nothing was read from the network.
+ */
 export interface FrameSource {
-  readonly tick: () => boolean
+  readonly tick: (now: number) => boolean
   /** It takes audio and sends none: its lateness is not counted. */
   readonly isInbound?: boolean
 }
@@ -99,7 +102,7 @@ export class FrameWheel {
     this.slotOf.set(source, slot)
     this.slots[slot]?.push(source)
     if (this.slotOf.size === 1) this.wake()
-    if (!source.tick()) this.leave(source)
+    if (!source.tick(now)) this.leave(source)
   }
 
   leave(source: FrameSource): void {
@@ -126,7 +129,7 @@ export class FrameWheel {
       for (let i = list.length - 1; i >= 0; i--) {
         const source = list[i]
         if (source === undefined) continue
-        if (!source.tick()) this.leave(source)
+        if (!source.tick(now)) this.leave(source)
         if (source.isInbound !== true) this.lateness.add(clock() - due)
       }
       this.slotIndex++

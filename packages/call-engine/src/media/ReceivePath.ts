@@ -57,20 +57,21 @@ export class ReceivePath implements FrameSource {
   /** Takes audio, any number of bytes; with both numbers it is a packet. */
   receive(bytes: Uint8Array, sequence: number | undefined, timestamp: number | undefined): void {
     if (this.stopped) return
-    if (!this.joined) this.ticked = this.now()
-    const now = this.clock()
+    const time = this.now()
+    if (!this.joined) this.ticked = time
+    const now = this.clock(time)
     if (sequence === undefined || timestamp === undefined) this.buffer.push(bytes, now)
     else this.buffer.pushPacket(bytes, sequence, timestamp, now)
     // A frame may have ended the call.
     if (this.joined || this.stopped) return
     this.joined = true
-    this.wheel.join(this, this.now())
+    this.wheel.join(this, time)
   }
 
-  /** Called by the wheel. */
-  tick(): boolean {
-    const now = this.clock()
-    this.ticked = this.now()
+  /** Called by the wheel. In a round of ticks, which may take long, no time passes: the network is not read meanwhile. */
+  tick(time: number): boolean {
+    const now = this.clock(time)
+    this.ticked = time
     this.joined = !this.stopped && this.buffer.tick(now)
     return this.joined
   }
@@ -85,9 +86,8 @@ export class ReceivePath implements FrameSource {
     return this.buffer.quality
   }
 
-  /** The time that counts. */
-  private clock(): number {
-    const now = this.now()
+  /** The time that counts, of the ticker's. */
+  private clock(now: number): number {
     if (now - this.ticked > stallMs) {
       const lost = now - this.ticked - frameMs
       this.ticked += lost

@@ -29,6 +29,8 @@ export class MediaClock {
   /** Milliseconds that were skipped after stalls. */
   #stalled = 0
   #cancel: (() => void) | undefined
+  /** When the ticks that are being made were found to be due; undefined: none are. */
+  #ticking: number | undefined
 
   constructor(time: TimeSource) {
     this.#time = time
@@ -39,10 +41,10 @@ export class MediaClock {
 
   /**
    * The same without the time in which this process stalled: what was to be ticked then is ticked later. So a phone that
-   * speaks has not paused.
+   * speaks has not paused. It stands still while listeners are ticked, of which one may stall the others.
    */
   readonly mediaTime = (): number => {
-    const now = this.#time.now()
+    const now = this.#ticking ?? this.#time.now()
     const behind = this.#cancel === undefined ? 0 : now - this.#due(this.#slot)
     return now - this.#stalled - skippedOf(behind)
   }
@@ -101,10 +103,12 @@ export class MediaClock {
     const behind = now - this.#due(this.#slot)
     this.#origin += skippedOf(behind)
     this.#stalled += skippedOf(behind)
+    this.#ticking = now
     while (this.#due(this.#slot) <= now + toleranceMs) {
       const slot = this.#slots[this.#slot++ % slotCount]
       if (slot !== undefined) for (const listener of slot) this.#call(listener)
     }
+    this.#ticking = undefined
     if (this.#slotOf.size > 0) this.#wait()
   }
 }

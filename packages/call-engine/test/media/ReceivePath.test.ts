@@ -1,0 +1,104 @@
+import { codecOf } from "@svc/audio/Codec"
+import type { AudioFormat } from "@svc/providers/Audio"
+import * as fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { FrameWheel } from "../../src/media/FrameWheel.ts"
+import { ReceivePath } from "../../src/media/ReceivePath.ts"
+
+const format: AudioFormat = { encoding: "pcm16", sampleRate: 8000 }
+const frame = 160
+
+/** Before the clock is read for the `reads`-th time after the last stall, the process does nothing for `ms`. */
+interface Stall {
+  readonly reads: number
+  readonly ms: number
+}
+
+/** How a leg delivers 20 ms of audio, and what comes first after a stall: the tick, or what waits in the socket. */
+interface Line {
+  readonly kind: "packets" | "audio without gaps"
+  readonly first: "tick" | "read"
+}
+
+/** The number of a sample; 0 is silence. */
+const sampleAt = (n: number): number => (n % 30_000) + 1
+
+const bytesOf = (sequence: number): Uint8Array =>
+  new Uint8Array(Int16Array.from({ length: frame }, (_, n) => sampleAt(sequence * frame + n)).buffer)
+
+/** A caller who speaks for `frames` frames to a process that stalls. Gives what was heard and when, frame by frame. */
+const receive = (frames: number, stalls: ReadonlyArray<Stall>, { first, kind }: Line) => {
+  let now = 0
+  let reads = 0
+  const waiting = [...stalls]
+  const clock = (): number => {
+    reads++
+    for (let next = waiting[0]; next !== undefined && next.reads <= reads; next = waiting[0]) {
+      waiting.shift()
+      now += next.ms
+      reads = 0
+    }
+    return now
+  }
+  const wheel = new FrameWheel(() => {})
+  const heard: Array<{ readonly samples: Int16Array; readonly at: number; readonly isSilence: boolean }> = []
+  const path = new ReceivePath({ format, codec: codecOf(format), wheel, now: clock, onFrame: () => {} })
+  path.record((bytes, at, isSilence) => heard.push({ samples: new Int16Array(bytes.slice().buffer), at, isSilence }))
+  let sent = 0
+  const read = (): void => {
+    for (; sent < frames && (sent + 1) * 20 <= now; sent++) {
+      if (kind === "packets")
+        path.receive(bytesOf(sent), (65_500 + sent) & 0xffff, (4_294_960_000 + sent * frame) >>> 0)
+      else path.receive(bytesOf(sent), undefined, undefined)
+    }
+  }
+  while (sent < frames) {
+    now = Math.max(now, Math.min((sent + 1) * 20, wheel.idle ? Number.POSITIVE_INFINITY : wheel.nextDue))
+    if (first === "read") read()
+    if (!wheel.idle) wheel.tickDueSlots(clock(), clock)
+    if (first === "tick") read()
+  }
+  return { heard, quality: path.quality }
+}
+
+/** The first frame that is not what the caller said then, and how many frames there are. */
+const faultOf = (heard: ReturnType<typeof receive>["heard"]) => {
+  const at = heard.findIndex(({ samples }, i) => !samples.every((sample, n) => sample === sampleAt(i * frame + n)))
+  return {
+    fault: heard[at] === undefined ? "none" : `frame ${at}, silence: ${heard[at].isSilence}`,
+    frames: heard.length
+  }
+}
+
+const lines = (["packets", "audio without gaps"] as const).flatMap((kind) =>
+  (["tick", "read"] as const).map((first): Line => ({ kind, first }))
+)
+
+describe("ReceivePath, while the process stalls", () => {
+  for (const line of lines)
+    it.each([40, 60, 200, 500, 1000, 2000])(
+      `hears all that the caller says, in order and without silence: ${line.kind}, ${line.first} first, %i ms`,
+      (ms) => {
+        const { heard, quality } = receive(300, [{ reads: 200, ms }], line)
+        expect(faultOf(heard)).toEqual({ fault: "none", frames: 300 })
+        if (line.kind === "packets") expect(quality).toEqual({ packetsLost: 0, packetsLate: 0, jitterMs: 0 })
+        // And what is recorded later is where it was said.
+        for (const [i, { at }] of heard.entries()) if (i > 250) expect(Math.abs(at - i * 20)).toBeLessThanOrEqual(20)
+      }
+    )
+
+  it("hears all that the caller says, whenever and however often it stalls", () => {
+    const few = fc.record({ reads: fc.nat(300), ms: fc.nat(2000) })
+    const many = fc.record({ reads: fc.nat(4), ms: fc.nat(60) })
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.array(few, { maxLength: 8 }), fc.array(many, { minLength: 40, maxLength: 200 })),
+        fc.constantFrom(...lines),
+        (stalls, line) => {
+          expect(faultOf(receive(150, stalls, line).heard)).toEqual({ fault: "none", frames: 150 })
+        }
+      ),
+      { numRuns: 300 }
+    )
+  })
+})
