@@ -1,4 +1,4 @@
-import { pcmToMulaw } from "@svc/providers/G711"
+import { AudioChunks, type ChunkEncoding, encodedSamples } from "@svc/providers/AudioChunks"
 import {
   type SpeechEvent,
   type SpeechToTextChange,
@@ -50,62 +50,9 @@ const stalledMs = 5000
 const closeStream = JSON.stringify({ type: "CloseStream" })
 
 /** Mu-law at 8 kHz, as most telephone networks have it, else PCM16. */
-const encodingOf = (sampleRate: number) =>
-  sampleRate === 8000
-    ? {
-        name: "mulaw",
-        bytesPerSample: 1,
-        encode: (samples: Int16Array, from: number, count: number, out: Buffer, at: number) =>
-          pcmToMulaw(samples, from, count, out, at)
-      }
-    : {
-        name: "linear16",
-        bytesPerSample: 2,
-        encode: (samples: Int16Array, from: number, count: number, out: Buffer, at: number) => {
-          for (let i = 0; i < count; i++) out.writeInt16LE(samples[from + i] ?? 0, 2 * (at + i))
-        }
-      }
-
-/** Collects samples into messages of a fixed length. */
-class Chunks {
-  sent = 0
-  readonly #encoding
-  readonly #samples: number
-  readonly #send: (chunk: Buffer) => void
-  #chunk: Buffer
-  #length = 0
-
-  constructor(encoding: ReturnType<typeof encodingOf>, samples: number, send: (chunk: Buffer) => void) {
-    this.#encoding = encoding
-    this.#samples = samples
-    this.#send = send
-    this.#chunk = this.#empty()
-  }
-
-  #empty(): Buffer {
-    return Buffer.allocUnsafe(this.#samples * this.#encoding.bytesPerSample)
-  }
-
-  push(samples: Int16Array): void {
-    for (let from = 0; from < samples.length; ) {
-      const count = Math.min(samples.length - from, this.#samples - this.#length)
-      this.#encoding.encode(samples, from, count, this.#chunk, this.#length)
-      this.#length += count
-      from += count
-      if (this.#length === this.#samples) this.flush()
-    }
-  }
-
-  /** Sends what there is. Never an empty message: the server would take it for the end. */
-  flush(): void {
-    if (this.#length === 0) return
-    this.sent += this.#length
-    this.#send(this.#chunk.subarray(0, this.#length * this.#encoding.bytesPerSample))
-    // The connection may keep what was sent.
-    this.#chunk = this.#empty()
-    this.#length = 0
-  }
-}
+const encodingOf = (sampleRate: number): ChunkEncoding => (sampleRate === 8000 ? "mulaw" : "pcm16")
+/** Deepgram's names. */
+const encodingNames: { readonly [E in ChunkEncoding]: string } = { mulaw: "mulaw", pcm16: "linear16" }
 
 /** A session over one WebSocket, which fails when the connection is lost: the engine opens another. */
 export const open = (
@@ -162,7 +109,11 @@ export const open = (
     }
     const protocol = protocolOf({ server, options, emit, heardMs, pushedMs, fail })
     const encoding = encodingOf(sampleRate)
-    const chunks = new Chunks(encoding, protocol.chunkMs * perMs, (chunk) => socket?.send(chunk))
+    const chunks = new AudioChunks({
+      encoding,
+      samples: protocol.chunkMs * perMs,
+      send: (chunk) => socket?.send(chunk)
+    })
 
     const onClosed = ({ code, failure }: { readonly code: number; readonly failure: SpeechToTextFailure }): void => {
       if (isOver) return
@@ -176,11 +127,9 @@ export const open = (
       const samples = new Int16Array(silenceMs * perMs)
       inserted.push({ at: chunks.sent / perMs, ms: silenceMs })
       chunks.sent += samples.length
-      const bytes = Buffer.alloc(samples.length * encoding.bytesPerSample)
-      encoding.encode(samples, 0, samples.length, bytes, 0)
-      return bytes
+      return encodedSamples(encoding, samples)
     }
-    protocol.query.set("encoding", encoding.name)
+    protocol.query.set("encoding", encodingNames[encoding])
     protocol.query.set("sample_rate", String(sampleRate))
     socket = yield* server
       .connect(protocol.path, protocol.query, {
