@@ -13,13 +13,17 @@ export type SpeechEvent =
   | { readonly _tag: "SpeechStarted" }
   /** The words of the current utterance so far; replaces the previous partial. `language`: what was detected, BCP-47. */
   | { readonly _tag: "Partial"; readonly text: string; readonly language?: string }
-  /** Words that will not change; `confidence` 0..1. */
+  /**
+   * Words that will not change; `confidence` 0..1. `end`: up to where the audio that was pushed is transcribed, in
+   * milliseconds, where the times of the words are not known. With neither, all that was pushed counts as transcribed.
+   */
   | {
       readonly _tag: "Final"
       readonly text: string
       readonly confidence: number
       readonly language?: string
       readonly words?: ReadonlyArray<SpokenWord>
+      readonly end?: number
     }
   /** The caller has probably finished a turn, in which they said `text`. `TurnResumed` withdraws it. */
   | { readonly _tag: "EagerEndOfTurn"; readonly text: string }

@@ -132,7 +132,7 @@ export const make = (options: {
       if (event._tag === "Failed") onFailed(event.error.reason)
       else {
         if (event._tag === "Partial") isPartial = event.text !== ""
-        else if (event._tag === "Final") settle(event.words?.at(-1)?.end)
+        else if (event._tag === "Final") settle(event.words?.at(-1)?.end ?? event.end)
         else if (event._tag === "EndOfTurn") settle(undefined)
         options.onEvent(event)
       }

@@ -146,6 +146,20 @@ describe("speech-to-text that breaks", () => {
     })
   )
 
+  it.scoped("keeps what follows the end of a final that has one, also in speech that goes on", () =>
+    Effect.gen(function* () {
+      const { emit, hear, listen, sessions, voice } = yield* recognize()
+      listen()
+      yield* hear(1)
+      voice(true)
+      yield* hear(60)
+      yield* emit({ _tag: "Final", text: "one", confidence: 1, end: 600 })
+      yield* emit(fails)
+      yield* hear(1)
+      expect(sessions[1]?.pushed).toEqual(["on", ...range(30, 62)])
+    })
+  )
+
   it.scoped("gets no more than ten seconds, and no long silence", () =>
     Effect.gen(function* () {
       const { emit, hear, listen, sessions, voice } = yield* recognize()

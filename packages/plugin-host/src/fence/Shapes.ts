@@ -34,6 +34,7 @@ const kinds = {
   "string or undefined": (value: unknown) => value === undefined || typeof value === "string",
   boolean: (value: unknown) => typeof value === "boolean",
   "finite number": (value: unknown) => Number.isFinite(value),
+  "finite number or undefined": (value: unknown) => value === undefined || Number.isFinite(value),
   function: (value: unknown) => typeof value === "function",
   "function or undefined": (value: unknown) => value === undefined || typeof value === "function",
   object: (value: unknown) => isRecord(value) && !Array.isArray(value),

@@ -36,7 +36,8 @@ export const speechEvent: Check = (value) => {
         is("the text of a final", "string", value["text"]) ??
         is("the confidence of a final", "finite number", value["confidence"]) ??
         language(value["language"]) ??
-        spokenWords(value["words"])
+        spokenWords(value["words"]) ??
+        is("the end of a final", "finite number or undefined", value["end"])
       )
     case "Failed":
       return speechError(value["error"])

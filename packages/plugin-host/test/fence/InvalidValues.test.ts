@@ -122,6 +122,7 @@ describe("a speech-to-text provider that", () => {
         { _tag: "Final", text: "a", confidence: 1, language: 5 },
         { _tag: "Final", text: "a", confidence: 1, words: "a" },
         { _tag: "Final", text: "a", confidence: 1, words: [{ text: "a", start: 0 }] },
+        { _tag: "Final", text: "a", confidence: 1, end: "a" },
         { _tag: "EagerEndOfTurn" },
         { _tag: "Failed" },
         { _tag: "Failed", error: new Error("x") }

@@ -76,7 +76,7 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
     Array.from({ length: options.pauseFrames ?? 100 }, () => new Int16Array(sampleRate / 50))
   const finals = ({ events }: Listening) =>
     normalized(events.flatMap((event) => (event._tag === "Final" ? [event.text] : [])).join(" "))
-  /** Eager ends of turns, their withdrawal, and the times of words. */
+  /** Eager ends of turns, their withdrawal, and the times of words and of transcripts. */
   const wellFormed = ({ events }: Listening, pushedMs: number) =>
     Effect.gen(function* () {
       let eager: string | undefined
@@ -103,6 +103,8 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
           event.confidence >= 0 && event.confidence <= 1,
           `the confidence ${event.confidence} is not between 0 and 1`
         )
+        const { end = 0 } = event
+        yield* must(end >= 0 && end <= pushedMs, `a Final ends at ${end} ms, in ${pushedMs} ms of audio`)
         for (const { end, start, text } of event.words ?? []) {
           yield* must(
             start >= spokenUntil && end >= start && end <= pushedMs,

@@ -28,6 +28,7 @@ export type SpeechToTextBug =
   | "withdraws an end that it did not announce"
   | "ends a turn with other words than announced"
   | "has words beyond the audio"
+  | "ends a final beyond the audio"
   | "leaks fibers"
   | "leaks timers"
   | "leaks at the peer"
@@ -111,7 +112,8 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "works
             _tag: "Final",
             text: words,
             confidence,
-            words: [{ text: words, start: Math.max(0, state.pushedMs - 20), end: until }]
+            words: [{ text: words, start: Math.max(0, state.pushedMs - 20), end: until }],
+            ...(is("ends a final beyond the audio") ? { end: 3_600_000 } : {})
           })
           if (is("withdraws an end that it did not announce")) waiting.push({ _tag: "TurnResumed" })
           waiting.push({ _tag: "EagerEndOfTurn", text: "half of it" }, { _tag: "TurnResumed" })
