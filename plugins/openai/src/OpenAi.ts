@@ -8,6 +8,7 @@ import { make as makeList } from "./ModelList.ts"
 import { make as makeClient } from "./OpenAiClient.ts"
 import { make as makeEmbedding } from "./OpenAiEmbedding.ts"
 import { make as makeModel } from "./OpenAiModel.ts"
+import { make as makeRealtime } from "./OpenAiRealtime.ts"
 import { make as makeSpeech } from "./OpenAiSpeech.ts"
 import { make as makeTranscription } from "./OpenAiTranscription.ts"
 
@@ -51,11 +52,17 @@ const Settings = Schema.Struct({
   ),
   ttsModel: Name,
   sttModel: Name,
+  sttStreaming: optional(Schema.BooleanFromString),
   embeddingModel: Name
 }).pipe(
   Schema.filter(({ apiKey, baseUrl }) =>
     apiKey === undefined && baseUrl === undefined
       ? { path: ["apiKey"], message: "must be set, or SVC_OPENAI_BASE_URL for a server without keys" }
+      : undefined
+  ),
+  Schema.filter(({ sttModel, sttStreaming }) =>
+    sttStreaming === true && sttModel === undefined
+      ? { path: ["sttStreaming"], message: "needs SVC_OPENAI_STT_MODEL, such as gpt-live-transcribe" }
       : undefined
   )
 )
@@ -75,7 +82,8 @@ class Server extends Context.Tag("@svc/plugin-openai/Server")<
  * Speech-to-text, text-to-speech and embeddings each where a model is named for them.
  *
  * Settings: `SVC_OPENAI_API_KEY`, `SVC_OPENAI_BASE_URL` (with `/v1`), `SVC_OPENAI_MODEL`, `SVC_OPENAI_MODELS`,
- * `SVC_OPENAI_CONTEXT_TOKENS`, `SVC_OPENAI_TTS_MODEL`, `SVC_OPENAI_STT_MODEL`, `SVC_OPENAI_EMBEDDING_MODEL`.
+ * `SVC_OPENAI_CONTEXT_TOKENS`, `SVC_OPENAI_TTS_MODEL`, `SVC_OPENAI_STT_MODEL`, `SVC_OPENAI_STT_STREAMING`,
+ * `SVC_OPENAI_EMBEDDING_MODEL`.
  */
 export default Plugin.make({
   name: "openai",
@@ -101,7 +109,7 @@ export default Plugin.make({
         makeModel({ client, list, models, contextTokens: settings.contextTokens, isOpenAi, host })
       )
     )
-    const { embeddingModel, sttModel, ttsModel } = settings
+    const { embeddingModel, sttModel, sttStreaming, ttsModel } = settings
     return {
       languageModel: Layer.provide(languageModel, server),
       ...(sttModel === undefined
@@ -109,7 +117,11 @@ export default Plugin.make({
         : {
             speechToText: Layer.effect(
               SpeechToText,
-              Effect.flatMap(Server, (shared) => makeTranscription({ ...shared, model: sttModel }))
+              Effect.flatMap(Server, (shared) =>
+                sttStreaming === true
+                  ? makeRealtime({ ...shared, model: sttModel, host })
+                  : makeTranscription({ ...shared, model: sttModel })
+              )
             ).pipe(Layer.provide(server))
           }),
       ...(ttsModel === undefined

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream"
 import type { Host } from "@svc/providers/Host"
 import { makeFailures, obeyRetryAfter, RequestFailed, type RequestFailures } from "@svc/providers/RequestFailed"
+import * as WebSocketClient from "@svc/providers/WebSocketClient"
 import { Clock, Data, type Duration, Effect, Redacted, type Scope } from "effect"
 import { Agent, type Dispatcher, errors, request } from "undici"
 import { errorMessageOf } from "./ChatStream.ts"
@@ -31,6 +32,13 @@ export interface OpenAiClient {
   readonly send: (options: ClientRequest) => Effect.Effect<Answer, RequestFailed, Scope.Scope>
   /** The whole body of an answer, as JSON. */
   readonly json: (options: ClientRequest) => Effect.Effect<unknown, RequestFailed>
+  /** Opens a WebSocket at a path below the base URL, with a slash and its query. It ends with the scope. */
+  readonly connect: (
+    path: string,
+    options: Pick<WebSocketClient.SocketOptions, "onMessage" | "onClosed">
+  ) => Effect.Effect<WebSocketClient.ClientSocket, RequestFailed, Scope.Scope>
+  /** The address of the server, for messages. */
+  readonly baseUrl: string
   readonly failures: RequestFailures
 }
 
@@ -91,6 +99,10 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
     const waits = host.metrics.counter("rate_limit_waits", {
       description: "Requests that were sent again after the time that the server asked for"
     })
+    const lost = host.metrics.counter("connections_lost", {
+      description: "WebSockets that the server closed in use"
+    })
+    const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }
     const failures = makeFailures({
       server: baseUrl,
       key: apiKey,
@@ -147,7 +159,7 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
               dispatcher: agent,
               signal: controller.signal,
               headers: {
-                ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+                ...authorization,
                 ...(contentType === undefined ? {} : { "content-type": contentType })
               },
               body: body ?? null
@@ -178,8 +190,21 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
       obeyRetryAfter(options.retryWithin, () => waits.add())(attempt(options))
 
     return {
+      baseUrl,
       send,
       failures,
+      connect: (path, { onClosed, onMessage }) =>
+        WebSocketClient.open({
+          url: `${baseUrl}${path}`,
+          headers: authorization,
+          failures,
+          onMessage,
+          onRetryWait: () => waits.add(),
+          onClosed: (closed) => {
+            if (closed.code !== 1000) lost.add()
+            onClosed(closed)
+          }
+        }),
       json: (options) =>
         Effect.scoped(Effect.flatMap(send(options), ({ next }) => whole(next, largestAnswer))).pipe(
           Effect.flatMap((text) =>

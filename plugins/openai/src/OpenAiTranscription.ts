@@ -3,6 +3,7 @@ import { RequestFailed } from "@svc/providers/RequestFailed"
 import { bySegments, type SpeechSegment, type Transcript } from "@svc/providers/SpeechSegments"
 import { SpeechToText, SpeechToTextError } from "@svc/providers/SpeechToText"
 import { type Context, Duration, Effect, Option, Schema } from "effect"
+import { promptOf, whisperLanguage } from "./Hints.ts"
 import { languages } from "./Languages.ts"
 import type { ModelList } from "./ModelList.ts"
 import type { OpenAiClient } from "./OpenAiClient.ts"
@@ -10,8 +11,6 @@ import type { OpenAiClient } from "./OpenAiClient.ts"
 /** In Hz: what Whisper works with, and some servers take nothing else. */
 const sampleRate = 16_000
 const retryWithin = Duration.seconds(3)
-/** Characters of the prompt that carries the keyterms: models read a few hundred at most. */
-const longestPrompt = 600
 
 /** Of `json` and of `verbose_json`; only the latter has segments. */
 const Answer = Schema.Struct({
@@ -60,12 +59,6 @@ const formOf = (file: Buffer, texts: Readonly<Record<string, string>>) => {
   }
 }
 
-/** The language as Whisper names it: without a region, and one name for both kinds of Norwegian. */
-const whisperLanguage = (language: string): string => {
-  const [name = "en"] = language.split("-")
-  return name === "nb" || name === "nn" ? "no" : name
-}
-
 /** The confidence of an answer, and no text where the model itself heard no speech, by Whisper's own limits. */
 const transcriptOf = ({ segments, text }: typeof Answer.Type): Transcript => {
   const known = (segments ?? []).flatMap(({ avg_logprob, no_speech_prob = 0 }) =>
@@ -92,7 +85,7 @@ export const make = (options: {
       Effect.suspend(() => {
         const { keyterms, language } = segment.options
         const wasVerbose = isVerbose
-        const prompt = keyterms.join(", ").slice(0, longestPrompt).toWellFormed()
+        const prompt = promptOf(keyterms)
         const form = formOf(wavOf(segment.samples), {
           model,
           language: whisperLanguage(language),

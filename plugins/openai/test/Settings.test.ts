@@ -25,6 +25,22 @@ describe("the settings", () => {
     })
   )
 
+  it.effect("need a model for streaming speech-to-text, which is true or false", () =>
+    Effect.gen(function* () {
+      const key = { SVC_OPENAI_API_KEY: "k" }
+      expect(yield* problemOf({ ...key, SVC_OPENAI_STT_STREAMING: "true" })).toBe(
+        "SVC_OPENAI_STT_STREAMING needs SVC_OPENAI_STT_MODEL, such as gpt-live-transcribe"
+      )
+      const wrong = yield* problemOf({ ...key, SVC_OPENAI_STT_MODEL: "m", SVC_OPENAI_STT_STREAMING: "perhaps" })
+      expect(wrong).toContain("SVC_OPENAI_STT_STREAMING")
+      const double = yield* makeHostDouble()
+      for (const sttStreaming of ["true", "false"]) {
+        const given = yield* provided({ apiKey: "k", sttModel: "m", sttStreaming }, double)
+        expect(Object.keys(given).sort()).toEqual(["languageModel", "speechToText"])
+      }
+    })
+  )
+
   it.effect("provide the language model, and each other capability with its model", () =>
     Effect.gen(function* () {
       const double = yield* makeHostDouble()

@@ -54,7 +54,7 @@ const setUp = Effect.fn("demo.setUp")(function* (recording: boolean) {
 })
 
 /** The settings of the plugin for a real voice and model; it is loaded with one of the first two. */
-const openai = ["API_KEY", "BASE_URL", "MODEL", "STT_MODEL", "TTS_MODEL", "PROVIDES"].map(
+const openai = ["API_KEY", "BASE_URL", "MODEL", "STT_MODEL", "STT_STREAMING", "TTS_MODEL", "PROVIDES"].map(
   (name) => `SVC_OPENAI_${name}`
 )
 
