@@ -42,8 +42,15 @@ export type CallEvent =
   | { readonly _tag: "Mark"; readonly name: string; readonly outcome: "played" | "cleared" }
   /**
    * Progress of the requested transfer: `ringing` at most once, then exactly one of the others. `reason` is for people.
+   * `refused`, with `failed`: the network does not carry out the transfer, as a trunk that refuses REFER, and the
+   * destination was not called. Where a network can dial, the engine then calls it as a second leg.
    */
-  | { readonly _tag: "TransferProgress"; readonly state: TransferState; readonly reason?: string }
+  | {
+      readonly _tag: "TransferProgress"
+      readonly state: TransferState
+      readonly reason?: string
+      readonly refused?: boolean
+    }
   | { readonly _tag: "Hold"; readonly on: boolean }
   /**
    * The call has ended; no event follows. `hangup`: the other side hung up. `failed`: the connection broke. `code` is the

@@ -122,4 +122,26 @@ describe("a transfer", () => {
       expect(phone.take().map(({ event }) => event)).toEqual(["registered", "incoming", "transferred", "hangup"])
     })
   )
+
+  it.scoped("is refused where the call's script says so, and the call continues", () =>
+    Effect.gen(function* () {
+      const network = yield* makeTestNetwork
+      const other = network.phone()
+      other.sends({ event: "register", numbers: [target], behaviour: "answer" })
+      other.take()
+      const { call } = yield* network.connect()
+      network.realism.set("call_1", { leg: { transfer: "refused" } })
+      call.leg.transferBlind?.(target)
+      yield* TestClock.adjust("1 second")
+      expect(call.events).toEqual([
+        {
+          _tag: "TransferProgress",
+          state: "failed",
+          reason: "the network does not transfer this call",
+          refused: true
+        }
+      ])
+      expect(other.take()).toEqual([])
+    })
+  )
 })

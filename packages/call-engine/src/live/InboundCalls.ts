@@ -53,7 +53,16 @@ export const InboundCalls: Layer.Layer<
           agent,
           link: { id, from, to: number?.number ?? null, metadata }
         })
-        if (owner !== undefined) yield* live.run({ connection: incoming, agent, owner, leaseLost: lost, metadata })
+        if (owner === undefined) return
+        // The network of the page has no numbers; that of the agent's number may.
+        yield* live.run({
+          connection: incoming,
+          agent,
+          owner,
+          leaseLost: lost,
+          metadata,
+          telephony: number?.telephony
+        })
       })
 
     const accept = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall) =>
@@ -67,7 +76,7 @@ export const InboundCalls: Layer.Layer<
         const { id: node_id, lost } = yield* lease.current
         const owner = yield* admission.admit({ telephony, incoming, node_id, org_id, project_id, agent })
         if (owner !== undefined && agent !== null) {
-          yield* live.run({ connection: incoming, agent, owner, leaseLost: lost })
+          yield* live.run({ connection: incoming, agent, owner, leaseLost: lost, telephony: telephony.id })
         }
       }).pipe(
         Effect.catchAllCause((cause) =>

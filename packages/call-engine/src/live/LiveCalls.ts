@@ -1,7 +1,7 @@
 import type { CallAgent } from "@svc/agents/Agents"
 import type { Facts } from "@svc/conversation/Input"
 import { legFormats } from "@svc/providers/Audio"
-import type { Providers } from "@svc/providers/Providers"
+import { Providers } from "@svc/providers/Providers"
 import type { IncomingCall } from "@svc/providers/Telephony"
 import { type ConfigError, Context, Deferred, Effect, FiberRef, FiberSet, HashMap, Layer, Schedule } from "effect"
 import type { AgentServerClient } from "../agent-server/AgentServerClient.ts"
@@ -13,6 +13,7 @@ import type { Recorder } from "../recording/Recorder.ts"
 import { Recordings } from "../recording/Recordings.ts"
 import type { CallKnowledge } from "../session/CallKnowledge.ts"
 import type { CallMessages } from "../session/CallMessages.ts"
+import type { SecondLegNetwork } from "../session/CallTransfer.ts"
 import type { OutboundDial } from "../session/Direction.ts"
 import { phoneServices } from "../session/PhoneServices.ts"
 import * as PhoneSession from "../session/PhoneSession.ts"
@@ -41,6 +42,8 @@ export interface AdmittedCall {
   readonly outbound?: Facts["outbound"]
   /** Of an inbound call: the metadata with which it came. */
   readonly metadata?: Facts["metadata"]
+  /** The id of the telephony provider of our number; undefined: there is none. */
+  readonly telephony: string | undefined
 }
 
 /** How long live calls may take to end when the process stops. */
@@ -82,6 +85,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
       const settlement = yield* Settlement
       const { journal } = yield* LiveCallWriter
       const recordings = yield* Recordings
+      const { telephony: networks } = yield* Providers
       const live = new Map<string, LiveCall>()
       let draining = false
 
@@ -89,8 +93,22 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
       const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
       const services = yield* phoneServices((effect) => void background(effect))
 
-      const run = ({ agent, connection, leaseLost, metadata, outbound, owner }: AdmittedCall) =>
+      /** How a call dials a third party, from our number. */
+      const secondLegOf = ({ outbound, owner, telephony }: AdmittedCall): SecondLegNetwork | undefined => {
+        const network = networks.find(({ id }) => id === telephony)
+        const from = outbound === undefined ? owner.to_number : owner.from_number
+        if (network?.outbound === undefined || from === null) return undefined
+        const { bridge, outbound: dialling } = network
+        return {
+          dial: (call, progress) => dialling.dial({ ...call, callId: owner.public_id, from }, progress),
+          // It can join only legs of its own.
+          ...(bridge === undefined || owner.telephony !== network.id ? {} : { bridge })
+        }
+      }
+
+      const run = (call: AdmittedCall) =>
         Effect.gen(function* () {
+          const { agent, connection, leaseLost, metadata, outbound, owner } = call
           const annotate = HashMap.set<string, unknown>("call_id", owner.public_id)
           yield* FiberRef.update(FiberRef.currentLogAnnotations, annotate)
           const settled = yield* Deferred.make<void>()
@@ -102,6 +120,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
                 connection,
                 agent,
                 formats: legFormats,
+                secondLeg: secondLegOf(call),
                 facts: {
                   _tag: "Facts",
                   call_id: owner.public_id,

@@ -94,6 +94,7 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
             agent,
             owner,
             leaseLost: lost,
+            telephony: call.telephony,
             outbound: { ring_timeout_seconds, metadata }
           })
           yield* live.fork(Effect.interruptible(running))

@@ -10,9 +10,9 @@ import type { SpeechEvent } from "@svc/providers/SpeechToText"
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { Effect, type Scope } from "effect"
 import { CallMedia } from "../media/CallMedia.ts"
+import { DtmfDeduplicator } from "../media/DtmfDeduplicator.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
 import type { Feed } from "./ConversationServices.ts"
-import { DtmfDeduplicator } from "./DtmfDeduplicator.ts"
 import type { PhoneServices } from "./PhoneServices.ts"
 import * as Recognition from "./Recognition.ts"
 import * as SpeechOutput from "./SpeechOutput.ts"
@@ -38,8 +38,6 @@ export interface AnsweredLeg {
   readonly record: (recording: CallRecording) => void
   /** Sends keys to the other side. False: this leg cannot. */
   readonly pressKeys: (digits: string) => boolean
-  /** Asks the network to transfer the caller; its progress is fed back. */
-  readonly transfer: (destination: string) => void
   /** The caller was transferred: stops hearing and speaking. The leg stays open until the hang-up. */
   readonly detach: () => void
   /** Ends the leg and all audio. */
@@ -312,11 +310,6 @@ export const connect = (options: {
         feed({ _tag: "SpeechCleared", cuts: [...cuts] })
       },
       record: (recording) => media.record(recording),
-      transfer: (destination) => {
-        if (leg.transferBlind !== undefined) leg.transferBlind(destination)
-        else
-          feed({ _tag: "TransferProgressed", state: "failed", reason: "this telephone network cannot transfer calls" })
-      },
       detach: () => {
         media.stop()
         recognition.close()

@@ -11,6 +11,7 @@ import { Deferred, Effect, FiberId, Scope } from "effect"
 import type { CallRecording } from "../recording/Recorder.ts"
 import * as AnsweredLeg from "./AnsweredLeg.ts"
 import { CallScreen } from "./CallScreen.ts"
+import * as CallTransfer from "./CallTransfer.ts"
 import * as ConversationSession from "./ConversationSession.ts"
 import * as Direction from "./Direction.ts"
 import { prepareOpening } from "./OpeningSpeech.ts"
@@ -51,6 +52,8 @@ export interface PhoneCall extends ConversationSession.SessionCall {
   readonly connection: IncomingCall | Direction.OutboundDial
   /** The audio formats that a leg may have. */
   readonly formats: ReadonlyArray<AudioFormat>
+  /** What places a second leg for a transfer; absent: nothing can. */
+  readonly secondLeg?: CallTransfer.SecondLegNetwork | undefined
 }
 
 /** Runs a conversation over a call leg: answers or dials, hears, speaks, records, transfers and hangs up. */
@@ -62,6 +65,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
     let leg: CallLeg | undefined
     let answered: AnsweredLeg.AnsweredLeg | undefined
     let recording: CallRecording | undefined
+    let moving: CallTransfer.CallTransfer | undefined
     /** Undefined: the phone has none. */
     let screen: CallScreen | undefined
     /** The outcome of the transfer that was requested through the API. */
@@ -70,6 +74,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
     /** Ends the call, whether it was answered or not. */
     const hangup = (session: ConversationSession.ConversationSession, reason: string): void => {
       recording?.stop()
+      moving?.end(reason)
       if (answered !== undefined) answered.hangup(reason)
       else if (leg !== undefined) leg.hangup(reason)
       else {
@@ -105,7 +110,19 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
           needsVerdict: () => session.state().voicemail === "unknown"
         })
         if (connected.show !== undefined) screen = new CallScreen(connected.show)
-        connected.listen(answered.onEvent)
+        const { onEvent } = answered
+        const transfers = CallTransfer.make({
+          leg: connected,
+          network: call.secondLeg,
+          ticker: services.ticker,
+          feed: session.feed,
+          run: (task) => session.run("transfer", task)
+        })
+        moving = transfers
+        yield* Effect.addFinalizer(() => Effect.sync(() => transfers.end("error")))
+        connected.listen((event) => {
+          if (!transfers.takes(event)) onEvent(event)
+        })
         session.feed({ _tag: "Answered" })
         answered.onAnswered()
       })
@@ -192,13 +209,13 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
               session.feed({ _tag: "ToolAnswered", id: command.id, result: { error: "This line cannot send keys." } })
             return
           case "Transfer":
-            answered?.transfer(command.destination)
+            moving?.start(command.destination)
             return
           case "TransferOver":
             if (command.failure_reason === null) {
               recording?.stop()
               answered?.detach()
-            }
+            } else moving?.cancel()
             if (transfer !== undefined) Deferred.unsafeDone(transfer, Effect.succeed(command.failure_reason))
             transfer = undefined
             return

@@ -88,7 +88,8 @@ export const callEvent: Check = (value) => {
     case "TransferProgress":
       return (
         oneOf("the state of a transfer", transferStates, value["state"]) ??
-        is("the reason of a transfer", "string or undefined", value["reason"])
+        is("the reason of a transfer", "string or undefined", value["reason"]) ??
+        (value["refused"] === undefined ? undefined : is("the refused of a transfer", "boolean", value["refused"]))
       )
     case "Hold":
       return is("the state of a hold", "boolean", value["on"])

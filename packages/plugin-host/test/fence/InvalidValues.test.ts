@@ -301,6 +301,7 @@ describe("a telephone network that", () => {
         { _tag: "Dtmf", digit: "12", source: "rfc4733" },
         { _tag: "Dtmf", digit: "1", source: "ether" },
         { _tag: "TransferProgress", state: "lost" },
+        { _tag: "TransferProgress", state: "failed", refused: "yes" },
         { _tag: "Ended", cause: "bored" },
         { _tag: "Ended", cause: "hangup", reason: 5 },
         { _tag: "Ended", cause: "hangup", code: 486 }

@@ -170,6 +170,11 @@ export class PhoneLeg {
 
   #transferTo(target: string): void {
     if (this.#state !== "connected" || this.#transfer !== undefined) return
+    if (this.#options.realism.of(this.#options.callId)?.transfer === "refused") {
+      const reason = "the network does not transfer this call"
+      this.#emit({ _tag: "TransferProgress", state: "failed", reason, refused: true })
+      return
+    }
     this.#transfer = this.#options.transfer(
       { callId: this.#options.callId, target },
       {

@@ -74,7 +74,9 @@ const LegRealism = Schema.Struct({
   /** The delay of the echo. */
   echo_delay_ms: Schema.optional(Schema.Number.pipe(Schema.between(0, 5000))),
   /** The share of packets that arrive after the packet that follows them. */
-  reorder: Schema.optional(Schema.Number.pipe(Schema.between(0, 1)))
+  reorder: Schema.optional(Schema.Number.pipe(Schema.between(0, 1))),
+  /** The network refuses to transfer the call, as a trunk without REFER. */
+  transfer: Schema.optional(oneOf("refused"))
 }).annotations(strict)
 export type LegRealism = typeof LegRealism.Type
 

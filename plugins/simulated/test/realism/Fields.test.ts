@@ -50,7 +50,7 @@ const everything = {
   },
   tts: { first_byte_ms: 100, sample_rate: 22_050, burst: true, late_align_ms: 50, fail: "garbage" },
   model: { first_token_ms: 100, tokens_per_second: 5, fail: "empty", fail_every: 2 },
-  leg: { format: "alaw", dtx: true, marks: "echoed", echo_db: 30, echo_delay_ms: 80, reorder: 0.5 }
+  leg: { format: "alaw", dtx: true, marks: "echoed", echo_db: 30, echo_delay_ms: 80, reorder: 0.5, transfer: "refused" }
 }
 
 describe("providers in the script", () => {
@@ -78,6 +78,7 @@ describe("providers in the script", () => {
     [{ model: { fail_every: 1.5 } }, /providers\.model\.fail_every: .*integer.*1\.5/],
     [{ leg: { marks: "late" } }, /providers\.leg\.marks: Expected one of "exact", "echoed", "none", actual "late"/],
     [{ leg: { reorder: 2 } }, /providers\.leg\.reorder: .*between 0 and 1, actual 2/],
+    [{ leg: { transfer: "none" } }, /providers\.leg\.transfer: Expected one of "refused", actual "none"/],
     [{ line: {} }, /providers\.line: is unexpected, expected: .*"leg"/]
   ] as const)("%j fails every request, with an error that names the field and what is valid", ([providers, message]) =>
     Effect.gen(function* () {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { DtmfDeduplicator, duplicateWindowMs } from "../../src/session/DtmfDeduplicator.ts"
+import { DtmfDeduplicator, duplicateWindowMs } from "../../src/media/DtmfDeduplicator.ts"
 
 type Report = readonly [digit: string, source: "rfc4733" | "in-band" | "signaling", at: number]
 

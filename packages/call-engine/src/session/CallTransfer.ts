@@ -1,0 +1,214 @@
+import type { UntimedInput } from "@svc/conversation/Input"
+import { type AudioFormat, legFormats } from "@svc/providers/Audio"
+import {
+  type BridgeFailed,
+  type CallEvent,
+  type CallLeg,
+  DialFailed,
+  type DialProgress,
+  type OutgoingCall,
+  transferOutcomeMs
+} from "@svc/providers/Telephony"
+import { Effect } from "effect"
+import type { FrameWheel } from "../media/FrameWheel.ts"
+import { LegBridge } from "../media/LegBridge.ts"
+import { Ringback } from "../media/Ringback.ts"
+import type { Feed } from "./ConversationServices.ts"
+
+/** How a call reaches a third party: the network of its own number, if that can place calls. */
+export interface SecondLegNetwork {
+  readonly dial: (
+    call: Pick<OutgoingCall, "to" | "formats">,
+    progress: DialProgress
+  ) => Effect.Effect<CallLeg, DialFailed>
+  /** Joins the two legs in their network; absent: the engine does. */
+  readonly bridge?: (one: CallLeg, other: CallLeg) => Effect.Effect<void, BridgeFailed>
+}
+
+/** The transfer of an answered call. */
+export interface CallTransfer {
+  /** Transfers the caller; the progress is fed back. */
+  readonly start: (destination: string) => void
+  /**
+   * Takes an event of the caller's leg, before the conversation does. True: it is not for the conversation, because the caller
+   * talks with the destination, or because the engine now dials the destination itself.
+   */
+  readonly takes: (event: CallEvent) => boolean
+  /** The transfer has failed, or is not wanted any more. */
+  readonly cancel: () => void
+  /** The call ends, and with it the second leg. */
+  readonly end: (reason: string) => void
+}
+
+interface TransferOptions {
+  readonly leg: CallLeg
+  /** Undefined: the call cannot have a second leg. */
+  readonly network: SecondLegNetwork | undefined
+  readonly ticker: { readonly wheel: FrameWheel; readonly now: () => number }
+  readonly feed: Feed
+  /** Runs a task in place of the one before; see `ConversationSession.run`. */
+  readonly run: (task: Effect.Effect<void>) => void
+}
+
+type Progressed = Extract<UntimedInput, { readonly _tag: "TransferProgressed" }>
+
+/** The formats of a second leg: best is that of the first, which needs no conversion. */
+const formatsFor = ({ format }: CallLeg): ReadonlyArray<AudioFormat> => [
+  format,
+  ...legFormats.filter(({ encoding, sampleRate }) => encoding !== format.encoding || sampleRate !== format.sampleRate)
+]
+
+/**
+ * Transfers the caller of one leg.
+ *
+ * | the network of the leg | then |
+ * |---|---|
+ * | transfers | blind transfer: the network connects the two parties |
+ * | does not transfer, or refuses to | a second leg is dialled, and joined with the first when it is answered |
+ * | the same, and no network can dial | the transfer fails |
+ *
+ * | a second leg | on | then |
+ * |---|---|---|
+ * | rings | the caller hangs up, the transfer is given up | it stops ringing |
+ * | rings | it is not answered within {@link transferOutcomeMs} of the request | the transfer fails: no answer |
+ * | is answered | it ends before it is joined | the transfer fails |
+ * | is joined | one of the two ends | the other is hung up: the call is over |
+ */
+export const make = ({ feed, leg, network, run, ticker }: TransferOptions): CallTransfer => {
+  let ringback: Ringback | undefined
+  let second: CallLeg | undefined
+  let bridge: LegBridge | undefined
+  /** The two parties are connected, by the engine or by the network. */
+  let isJoined = false
+  /** The transfer that the leg's network was asked for, until its outcome. */
+  let blind: { readonly destination: string; readonly at: number } | undefined
+  let isDialling = false
+  let isOver = false
+
+  const feedProgress = (state: Progressed["state"], reason: string | null = null): void =>
+    feed({ _tag: "TransferProgressed", state, reason })
+
+  const hangUpSecond = (reason: string): void => {
+    ringback?.stop()
+    bridge?.stop()
+    const ended = second
+    ringback = undefined
+    bridge = undefined
+    second = undefined
+    isJoined = false
+    ended?.hangup(reason)
+  }
+
+  const onSecond = (of: CallLeg, event: CallEvent): void => {
+    if (second !== of) return
+    if (event._tag !== "Ended") {
+      bridge?.fromOther(event)
+      return
+    }
+    const wasJoined = isJoined
+    hangUpSecond("the destination ended the call")
+    if (!wasJoined) feedProgress("failed", event.reason ?? "the destination hung up at once")
+    else if (event.cause === "hangup") feed({ _tag: "CallerHungUp" })
+    else feed({ _tag: "LegFailed", reason: event.reason ?? "the connection to the destination broke" })
+  }
+
+  /** The destination answered: joins the two legs, in their network if it can. */
+  const join = (answered: CallLeg, bridgeInNetwork: SecondLegNetwork["bridge"]): Effect.Effect<void> =>
+    Effect.gen(function* () {
+      const inNetwork =
+        bridgeInNetwork !== undefined &&
+        (yield* bridgeInNetwork(leg, answered).pipe(
+          Effect.as(true),
+          Effect.catchAll(({ reason }) =>
+            Effect.as(Effect.logWarning(`The engine joins two legs, because the network did not: ${reason}`), false)
+          )
+        ))
+      // It ended meanwhile.
+      if (second !== answered) return
+      if (!inNetwork) bridge = new LegBridge(leg, answered, ticker)
+      isJoined = true
+      feedProgress("completed")
+    })
+
+  /** Dials the destination. `ms`: how long it may ring. */
+  const dial = (destination: string, { bridge, dial }: SecondLegNetwork, ms: number): Effect.Effect<void> => {
+    const waiting = new Ringback(leg, ticker)
+    ringback = waiting
+    let isRinging = false
+    /** The leg of a call that was answered when the transfer was given up. */
+    let landed: CallLeg | undefined
+    isDialling = true
+    const progress: DialProgress = {
+      onRinging: () => {
+        if (isRinging || isOver) return
+        isRinging = true
+        waiting.ring()
+        feedProgress("ringing")
+      },
+      onEarlyMedia: (payload, format) => waiting.play(payload, format)
+    }
+    const dialled = dial({ to: destination, formats: formatsFor(leg) }, progress).pipe(
+      Effect.map((answered) => {
+        landed = answered
+        return answered
+      }),
+      Effect.timeoutFail({
+        duration: ms,
+        onTimeout: () => new DialFailed({ outcome: "no-answer", reason: "nobody answers" })
+      }),
+      Effect.onInterrupt(() => Effect.sync(() => landed?.hangup("the transfer was given up"))),
+      Effect.ensuring(Effect.sync(() => waiting.stop()))
+    )
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.matchEffect(restore(dialled), {
+        onFailure: ({ outcome, reason }) => Effect.sync(() => feedProgress(outcome, reason)),
+        onSuccess: (answered) =>
+          Effect.suspend(() => {
+            if (isOver) return Effect.sync(() => answered.hangup("given up"))
+            second = answered
+            answered.listen((event) => onSecond(answered, event))
+            return restore(join(answered, bridge))
+          })
+      })
+    ).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          isDialling = false
+        })
+      )
+    )
+  }
+
+  return {
+    start: (destination) => {
+      if (leg.transferBlind !== undefined) {
+        blind = { destination, at: ticker.now() }
+        leg.transferBlind(destination)
+      } else if (network !== undefined) run(dial(destination, network, transferOutcomeMs))
+      else feedProgress("failed", "this telephone network cannot transfer calls")
+    },
+    takes: (event) => {
+      if (isJoined && event._tag !== "Ended") {
+        bridge?.fromOne(event)
+        return true
+      }
+      if (event._tag !== "TransferProgress" || event.state === "ringing") return false
+      const asked = blind
+      blind = undefined
+      if (event.refused !== true || asked === undefined || network === undefined) return false
+      run(dial(asked.destination, network, Math.max(0, transferOutcomeMs - (ticker.now() - asked.at))))
+      return true
+    },
+    cancel: () => {
+      blind = undefined
+      hangUpSecond("the transfer was given up")
+      if (isDialling) run(Effect.void)
+    },
+    end: (reason) => {
+      isOver = true
+      blind = undefined
+      hangUpSecond(reason)
+      if (isDialling) run(Effect.void)
+    }
+  }
+}
