@@ -85,7 +85,10 @@ export interface Host {
   readonly verify: (token: string) => unknown
   /** The state of the call link with this token: one that `POST /v1/agents/<id>/browser-calls` has made. */
   readonly linkState: (token: string) => Effect.Effect<LinkState>
-  /** A detector of the engine for one stream of PCM16 at 8,000 or 16,000 Hz, in frames of 20 ms. Call its `close` at the end. */
+  /**
+   * A detector of the engine for one stream of PCM16, in frames of 20 ms, at a multiple of 8,000 Hz up to 48,000; throws for
+   * another rate. Call its `close` at the end.
+   */
   readonly makeVoiceActivity: (sampleRate: number) => VoiceActivityDetector
   /** The engine's resampler, for rates in Hz from 8,000 to 48,000. */
   readonly makeResampler: (from: number, to: number) => HostResampler
