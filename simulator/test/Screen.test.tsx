@@ -156,6 +156,19 @@ describe("the screen", () => {
     })
   }
 
+  it("says at 80×24 why the key is refused and where to get one, without rows over each other", () => {
+    const problem =
+      "cannot list the phone numbers: API key is invalid (INVALID_API_KEY): set SVC_KEY to a project key, or use --key; the first start of the server prints one, and svc keys create project --org <id> makes one"
+    const frame = plain(show([PhoneEvent.Connected(), Update.ApiFailed({ kind: "refused", message: problem })])).split(
+      "\n"
+    )
+    const transcript = frame.slice(2, 13).map((row) => row.slice(26))
+    expect(flowing(transcript)).toContain(problem)
+    const list = frame.slice(3, 12).map((row) => row.slice(2, 24).trimEnd())
+    expect(list.slice(0, 3)).toEqual(["cannot list the phone", "numbers: API key is", "invalid"])
+    expect(list[8]).toBe("svc keys create proje…")
+  })
+
   it("lists all keys in the help at 80×24", () => {
     const text = plain(show(connected, 80, 24, { ...controls, help: true }))
     for (const key of ["Enter", "Tab, ^D", "Esc, ^H", "^T", "PgUp PgDn", "^U", "?", "^C", "r ", "l ", "q "]) {

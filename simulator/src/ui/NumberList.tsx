@@ -4,7 +4,7 @@ import type { CallView } from "../CallView.ts"
 import type { Listed } from "../PhoneState.ts"
 import { Frame, innerArea } from "./Frame.tsx"
 import type { Area } from "./ScreenLayout.ts"
-import { crop, pad, wrap } from "./TextWrap.ts"
+import { crop, fill, pad, wrap } from "./TextWrap.ts"
 
 /** The visible range of the list, which includes the selected row. */
 export const visible = (count: number, selected: number, height: number): readonly [number, number] => {
@@ -14,7 +14,7 @@ export const visible = (count: number, selected: number, height: number): readon
 
 /**
  * The numbers to dial with their agents. `notes` says what else there is to know about a number. `problem` is shown in an
- * empty list.
+ * empty list, as far as it fits.
  */
 export const NumberList = (props: {
   readonly numbers: ReadonlyArray<Listed>
@@ -41,24 +41,24 @@ export const NumberList = (props: {
   const [from, to] = visible(numbers.length, selected, isTall ? numbers.length : room.height)
   return (
     <Frame title="Numbers" area={area} color={active ? "cyan" : "gray"} {...(aside === undefined ? {} : { aside })}>
-      {entries.length === 0
-        ? wrap(problem ?? "no numbers yet; type one to dial it", room.width).map((row) => (
-            <Text key={row} wrap="truncate" {...(problem === null ? { dimColor: true } : { color: "red" })}>
-              {row}
-            </Text>
-          ))
-        : entries.slice(from, to).map(({ below, number, short }, n) => {
-            const isSelected = from + n === selected
-            const mark = isSelected ? "▸ " : "  "
-            return (
-              <Box key={number} flexDirection="column">
-                <Text inverse={isSelected && active} bold={isSelected} wrap="truncate">
-                  {isTall ? pad(mark + number, room.width) : pad(`${mark}${number}  ${short}`, room.width)}
-                </Text>
-                {isTall ? below.map((row) => <Text key={row} dimColor wrap="truncate">{`   ${row}`}</Text>) : null}
-              </Box>
-            )
-          })}
+      {entries.length === 0 ? (
+        <Text {...(problem === null ? { dimColor: true } : { color: "red" })}>
+          {fill(problem ?? "no numbers yet; type one to dial it", room)}
+        </Text>
+      ) : (
+        entries.slice(from, to).map(({ below, number, short }, n) => {
+          const isSelected = from + n === selected
+          const mark = isSelected ? "▸ " : "  "
+          return (
+            <Box key={number} flexDirection="column">
+              <Text inverse={isSelected && active} bold={isSelected} wrap="truncate">
+                {isTall ? pad(mark + number, room.width) : pad(`${mark}${number}  ${short}`, room.width)}
+              </Text>
+              {isTall ? below.map((row) => <Text key={row} dimColor wrap="truncate">{`   ${row}`}</Text>) : null}
+            </Box>
+          )
+        })
+      )}
     </Frame>
   )
 }

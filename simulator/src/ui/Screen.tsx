@@ -87,7 +87,13 @@ export const Screen = (props: {
     controls.details && !hasDetails ? (
       <Details call={call} scroll={controls.scroll} area={at.transcript} />
     ) : (
-      <Transcript call={call} isOpened={opened !== undefined} scroll={controls.scroll} area={at.transcript} />
+      <Transcript
+        call={call}
+        isOpened={opened !== undefined}
+        problem={state.key_problem}
+        scroll={controls.scroll}
+        area={at.transcript}
+      />
     )
   return (
     <Box flexDirection="column" width={columns} height={at.rows} overflow="hidden">

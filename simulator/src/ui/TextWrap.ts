@@ -89,3 +89,11 @@ export const wrap = (text: string, columns: number): ReadonlyArray<string> => {
   if (row !== "" || rows.length === 0) rows.push(row)
   return rows
 }
+
+/** A text wrapped into an area, as one string; `…` ends the last row when the text needs more. */
+export const fill = (text: string, area: { readonly width: number; readonly height: number }): string => {
+  const rows = wrap(text, area.width)
+  if (rows.length <= area.height) return rows.join("\n")
+  const last = Math.max(0, area.height - 1)
+  return [...rows.slice(0, last), crop(rows.slice(last).join(" "), area.width)].join("\n")
+}

@@ -2,7 +2,7 @@ import { Text } from "ink"
 import type { CallView } from "../CallView.ts"
 import { Frame, innerArea } from "./Frame.tsx"
 import type { Area } from "./ScreenLayout.ts"
-import { pad, width } from "./TextWrap.ts"
+import { fill, pad, width } from "./TextWrap.ts"
 import {
   asideColumns,
   isNarrow,
@@ -47,15 +47,16 @@ const Row = (props: { readonly row: TranscriptRow; readonly columns: number }) =
 
 /**
  * The live transcript, or that of an earlier call: the newest rows, or earlier ones when scrolled back. `isOpened`: it is
- * an earlier one.
+ * an earlier one. `problem` is shown as long as there was no call.
  */
 export const Transcript = (props: {
   readonly call: CallView | null
   readonly isOpened: boolean
+  readonly problem: string | null
   readonly scroll: number
   readonly area: Area
 }) => {
-  const { area, call, isOpened } = props
+  const { area, call, isOpened, problem } = props
   const room = innerArea(area)
   const rows = call === null ? [] : transcriptRows(call, room.width)
   const back = Math.min(props.scroll, Math.max(0, rows.length - room.height))
@@ -69,7 +70,9 @@ export const Transcript = (props: {
       color={call !== null && (isOpened || call.phase !== "ended") ? "cyan" : "gray"}
       {...(aside === undefined ? {} : { aside })}
     >
-      {shown.length === 0 ? (
+      {call === null && problem !== null ? (
+        <Text color="red">{fill(problem, room)}</Text>
+      ) : shown.length === 0 ? (
         <Text dimColor wrap="truncate">
           {call === null ? "The transcript of a call appears here." : "…"}
         </Text>
