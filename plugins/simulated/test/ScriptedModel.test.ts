@@ -79,6 +79,20 @@ describe("without a script", () => {
     })
   )
 
+  it.effect("the result of a tool is told in words, never as JSON", () =>
+    Effect.gen(function* () {
+      const told = (content: unknown) => says([user("use book with {}"), result("book", content)])
+      expect(yield* told({ slots: ["9:00", "10:30"], is_free: true, at: { day: "Friday", room: 4 } })).toBe(
+        "slots: 9:00, 10:30; is free: yes; at: day: Friday; room: 4"
+      )
+      expect(yield* told({ note: null, seats: [] })).toBe("note: none; seats: none")
+      expect(yield* told({})).toBe("none")
+      expect(yield* told(["a", "b"])).toBe("a, b")
+      expect(yield* told("Free at 9:00.")).toBe("Free at 9:00.")
+      expect(yield* told({ error: "status 500" })).toBe("I'm sorry, that did not work.")
+    })
+  )
+
   it.effect("a request with responseSchema is answered with an empty object", () =>
     Effect.gen(function* () {
       expect(textOf(yield* generate(request([user("hi")], { responseSchema: { type: "object" } })))).toBe("{}")

@@ -124,9 +124,22 @@ const replyToCommand = (words: string, { tools }: ModelRequest): ScriptReply | u
   return say(`What follows "with" must be a JSON object, such as {"day": "Friday"}.`)
 }
 
-/** The answer to the conversation without a script: tools by command, otherwise the caller's words. */
+/** The result of a tool in words: nobody wants to hear JSON. `slots: 9:00, 10:30; free: yes`. */
+const inWords = (value: unknown): string => {
+  if (typeof value === "boolean") return value ? "yes" : "no"
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(inWords).join(", ")
+  if (!isRecord(value)) return String(value ?? "none")
+  const fields = Object.entries(value)
+  return fields.length === 0
+    ? "none"
+    : fields.map(([name, field]) => `${name.replaceAll("_", " ")}: ${inWords(field)}`).join("; ")
+}
+
+/** The answer to the conversation without a script: tools by command and their results, otherwise the caller's words. */
 export const replyWithoutScript = (request: ModelRequest): ScriptReply => {
   const last = request.messages.at(-1)
+  const result = last?.role === "tool" ? parsed(last.content) : undefined
+  if (isRecord(result) && !isFailed(result)) return { text: inWords(result), calls: [] }
   const command = isUser(last) ? replyToCommand(last?.content ?? "", request) : undefined
   return command ?? replyTo({ rules: [] }, request)
 }
