@@ -26,7 +26,7 @@ describe("the check of the Node.js version", () => {
 
   it("is run before every command, by npm and by the installed program", () => {
     const { engines, scripts } = JSON.parse(read("package.json"))
-    for (const name of ["start", "svc", "demo", "simulate"]) {
+    for (const name of ["start", "svc", "demo", "simulate", "test", "build"]) {
       expect(scripts[`pre${name}`], name).toBe("node apps/server/node-version.cjs")
     }
     expect(JSON.parse(read("apps/server/package.json")).engines).toEqual(engines)
