@@ -178,15 +178,15 @@ describe("RTP on sockets", () => {
       call.session.negotiate(parameters({ address: "127.0.0.1", port }, { isRtcpMuxed: true }))
       const report = yield* Effect.fork(nextDatagram(peer, isRtcp))
       yield* Effect.yieldNow()
-      yield* TestClock.adjust("8 seconds")
+      yield* TestClock.adjust("3200 millis")
       expect((yield* report).port).toBe(call.port)
     })
   )
 
-  it.scoped("opens and closes a thousand calls on ten pairs of ports without a leak", () =>
+  it.scoped("opens and closes two hundred calls on ten pairs of ports without a leak", () =>
     Effect.gen(function* () {
       const media = yield* rangeAt(31_220, 31_239)
-      for (let round = 0; round < 100; round++) {
+      for (let round = 0; round < 20; round++) {
         const ports = yield* Effect.scoped(
           Effect.map(Effect.all(Array.from({ length: 10 }, () => media.open("mulaw", silent))), (calls) =>
             calls.map(({ port }) => port)
