@@ -20,7 +20,7 @@ export const methods: ReadonlyArray<string> = [
 const others: ReadonlySet<string> = new Set(["REGISTER", "SUBSCRIBE", "MESSAGE", "PUBLISH"])
 
 /** The extensions that a peer may require. */
-export const extensions: ReadonlyArray<string> = ["100rel", "timer", "replaces", "norefersub"]
+export const extensions: ReadonlyArray<string> = ["100rel", "timer"]
 
 /** A refusal of a well-formed request. */
 export interface Refusal {

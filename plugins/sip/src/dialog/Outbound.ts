@@ -1,0 +1,210 @@
+import type { Request, Response } from "../message/Message.ts"
+import * as Message from "../message/Message.ts"
+import { type Timers, type Timing, without } from "../transaction/Timing.ts"
+import { type Account, authorized } from "./Account.ts"
+import * as Dialog from "./Dialog.ts"
+import * as Established from "./Established.ts"
+import { event, type Output } from "./Output.ts"
+import * as SessionTimer from "./SessionTimer.ts"
+
+/** An INVITE of ours that was not answered yet. */
+export interface Outbound {
+  /** The INVITE as it was sent last, without Via. */
+  readonly invite: Request
+  /** The id of its transaction. */
+  readonly id: string
+  readonly contact: string
+  readonly account: Account | undefined
+  readonly timing: Timing
+  readonly salt: string
+  readonly timers: Timers
+  /** A provisional response has come, so the INVITE can be canceled (RFC 3261, 9.1). */
+  readonly isProceeding: boolean
+  /** `asked`: cancel as soon as that is possible. `sent`: CANCEL was sent. */
+  readonly canceling: "no" | "asked" | "sent"
+  /** The dialogs of provisional responses by the peer's tag, with the number of the last reliable one. */
+  readonly early: ReadonlyArray<{ readonly dialog: Dialog.Dialog; readonly number: number | undefined }>
+}
+
+export type Next =
+  | { readonly _tag: "Outbound"; readonly is: Outbound }
+  | { readonly _tag: "Established"; readonly is: Established.Established }
+  | { readonly _tag: "Over" }
+
+export type Step = readonly [Next, ReadonlyArray<Output>]
+
+const over: Next = { _tag: "Over" }
+
+const stays = (is: Outbound, ...outputs: ReadonlyArray<Output>): Step => [{ _tag: "Outbound", is }, outputs]
+
+/** Sends the INVITE, which has all headers but Via, among them Contact and an offer as its body. */
+export const start = (given: Pick<Outbound, "invite" | "contact" | "account" | "timing" | "salt">): Step => {
+  const is: Outbound = {
+    ...given,
+    id: "INVITE-0",
+    timers: {},
+    isProceeding: false,
+    canceling: "no",
+    early: []
+  }
+  return stays(is, { _tag: "Request", id: is.id, request: is.invite })
+}
+
+const refused = (status: number, reason: string): Step => [over, [event({ _tag: "Refused", status, reason })]]
+
+/** How long a canceled INVITE may take to end, in T1 (RFC 3261, 9.1). */
+const cancelTimeout = 64
+
+/** Gives up: the phone stops to ring. */
+export const cancel = (is: Outbound, now: number): Step => {
+  if (is.canceling !== "no") return stays(is)
+  if (!is.isProceeding) return stays({ ...is, canceling: "asked" })
+  const timers = { ...is.timers, gone: now + cancelTimeout * is.timing.t1 }
+  return stays({ ...is, canceling: "sent", timers }, { _tag: "Cancel", id: is.id })
+}
+
+const again = (is: Outbound, invite: Request): Step => {
+  const number = Message.cseq(invite)?.number ?? 0
+  const id = `INVITE-${number}`
+  return stays({ ...is, invite, id, isProceeding: false, early: [] }, { _tag: "Request", id, request: invite })
+}
+
+/** The PRACK of a reliable provisional response; undefined: it is none, or a repetition, or out of order (RFC 3262, 4). */
+const prack = (is: Outbound, response: Response): readonly [Outbound, ReadonlyArray<Output>] | "drop" => {
+  const dialog = Dialog.ofResponse(is.invite, response)
+  const at = is.early.findIndex((each) => each.dialog.remoteTag === dialog.remoteTag)
+  const known = is.early[at]
+  const rseq = Number(Message.header(response, "rseq") ?? Number.NaN)
+  const isReliable = Message.tokens(response, "require").includes("100rel") && Number.isInteger(rseq)
+  if (!isReliable) {
+    return known === undefined
+      ? [{ ...is, early: [...is.early, { dialog, number: undefined }].slice(-16) }, []]
+      : [is, []]
+  }
+  if (known?.number !== undefined && rseq !== known.number + 1) return "drop"
+  const rack = `${rseq} ${Message.cseq(response)?.number ?? 0} INVITE`
+  const [next, request] = Dialog.request(known?.dialog ?? dialog, "PRACK", { headers: [{ name: "rack", value: rack }] })
+  const entry = { dialog: next, number: rseq }
+  const early = at < 0 ? [...is.early, entry].slice(-16) : is.early.map((each, index) => (index === at ? entry : each))
+  return [{ ...is, early }, [{ _tag: "Request", id: `PRACK-${rseq}`, request }]]
+}
+
+const proceeded = (is: Outbound, response: Response, now: number): Step => {
+  const proceeding = { ...is, isProceeding: true }
+  if (is.canceling === "asked") return cancel({ ...proceeding, canceling: "no" }, now)
+  if (response.status === 100 || Message.tag(response, "to") === undefined) return stays(proceeding)
+  const acknowledged = prack(proceeding, response)
+  if (acknowledged === "drop") return stays(proceeding)
+  const [next, outputs] = acknowledged
+  if (is.canceling === "sent") return stays(next, ...outputs)
+  const sdp =
+    response.body.length > 0 && Message.contentType(response) === "application/sdp" ? response.body : undefined
+  return stays(next, ...outputs, event({ _tag: "Ringing", status: response.status, sdp }))
+}
+
+/** A dialog that nobody wants is acknowledged and ended at once. */
+export const declined = (invite: Request, response: Response, reason: string): ReadonlyArray<Output> => {
+  const dialog = Dialog.ofResponse(invite, response)
+  const ack = Dialog.ack(dialog, Message.cseq(response)?.number ?? 0)
+  const headers = [{ name: "reason", value: `SIP;cause=${reason === "fork" ? 200 : 487};text="${reason}"` }]
+  const [, bye] = Dialog.request(dialog, "BYE", { headers })
+  return [
+    { _tag: "Request", id: "ACK", request: ack, isUnwanted: true },
+    { _tag: "Request", id: "BYE", request: bye, isUnwanted: true }
+  ]
+}
+
+const succeeded = (is: Outbound, response: Response, now: number): Step => {
+  if (is.canceling !== "no") {
+    return [
+      over,
+      [...declined(is.invite, response, "canceled"), event({ _tag: "Refused", status: 487, reason: "canceled" })]
+    ]
+  }
+  if (response.body.length === 0) {
+    return [
+      over,
+      [
+        ...declined(is.invite, response, "no answer to the offer"),
+        event({ _tag: "Refused", status: 488, reason: "the answer has no session description" })
+      ]
+    ]
+  }
+  const early = is.early.find(({ dialog }) => dialog.remoteTag === Message.tag(response, "to"))
+  const fresh = Dialog.ofResponse(is.invite, response)
+  const dialog = { ...fresh, localNumber: Math.max(fresh.localNumber, early?.dialog.localNumber ?? 0) }
+  const ack = Dialog.ack(dialog, Message.cseq(is.invite)?.number ?? 0)
+  const established = Established.confirmed(
+    {
+      dialog,
+      contact: is.contact,
+      account: is.account,
+      timing: is.timing,
+      salt: is.salt,
+      timer: SessionTimer.agreed(response),
+      takesUpdate: Message.tokens(response, "allow").includes("update"),
+      sdp: is.invite.body
+    },
+    ack,
+    now
+  )
+  return [
+    { _tag: "Established", is: established },
+    [
+      { _tag: "Request", id: "ACK", request: ack },
+      event({ _tag: "Answered", sdp: response.body, headers: response.headers })
+    ]
+  ]
+}
+
+/** A response to the INVITE. */
+export const response = (is: Outbound, sent: Request, received: Response, now: number): Step => {
+  const { reason, status } = received
+  if (sent.method !== "INVITE" || Message.cseq(sent)?.number !== Message.cseq(is.invite)?.number) return stays(is)
+  if (status < 200) return proceeded(is, received, now)
+  if (status < 300) return succeeded(is, received, now)
+  const number = (Message.cseq(is.invite)?.number ?? 0) + 1
+  if ((status === 401 || status === 407) && is.canceling === "no") {
+    const invite = authorized(is.invite, received, is.account, number, is.salt)
+    if (invite !== undefined) return again(is, invite)
+  }
+  const least = Number(Message.header(received, "min-se") ?? Number.NaN)
+  const asked = Number(SessionTimer.parse(is.invite)?.seconds ?? 0)
+  if (status === 422 && is.canceling === "no" && Number.isInteger(least) && least > asked && least <= 86_400) {
+    const headers = is.invite.headers.flatMap((each) => {
+      if (each.name === "cseq") return [{ name: "cseq", value: `${number} INVITE` }]
+      return each.name === "session-expires" || each.name === "min-se" ? [] : [each]
+    })
+    const longer = [
+      { name: "session-expires", value: String(least) },
+      { name: "min-se", value: String(least) }
+    ]
+    return again(is, { ...is.invite, headers: [...headers, ...longer] })
+  }
+  return refused(status, reason)
+}
+
+/** A request of the peer in an early dialog. */
+export const request = (is: Outbound, received: Request, key: string): Step => {
+  const respond = (status: number, reason: string, content?: Dialog.Content): Output => ({
+    _tag: "Respond",
+    key,
+    response: Dialog.respond(received, status, reason, Message.tag(is.invite, "from") ?? "", content)
+  })
+  if (received.method === "UPDATE" && received.body.length === 0) {
+    return stays(is, respond(200, "OK", { headers: [{ name: "contact", value: is.contact }] }))
+  }
+  if (received.method === "UPDATE") return stays(is, respond(491, "Request Pending"))
+  if (received.method === "INFO" || received.method === "NOTIFY") return stays(is, respond(200, "OK"))
+  return stays(is, respond(481, "Call/Transaction Does Not Exist"))
+}
+
+/** No response came to the INVITE. A PRACK that fails changes nothing: the peer gives up by itself. */
+export const failed = (is: Outbound, sent: Request, reason: "timeout" | "transport"): Step => {
+  if (sent.method !== "INVITE") return stays(is)
+  return reason === "timeout" ? refused(408, "no response to INVITE") : refused(503, "the INVITE could not be sent")
+}
+
+/** The canceled INVITE has not ended. */
+export const fire = (is: Outbound, timer: string): Step =>
+  timer === "gone" ? refused(487, "canceled") : stays({ ...is, timers: without(is.timers, timer) })

@@ -1,0 +1,39 @@
+import type { Headers, Request, Response } from "../message/Message.ts"
+
+/** Why a call ended. `hangup`: the peer hung up. `local`: we did. `code` is a SIP status or a Q.850 cause. */
+export interface Ending {
+  readonly cause: "hangup" | "local" | "failed"
+  readonly code?: string
+  readonly reason?: string
+}
+
+/** What a call tells the shell, which has the media. */
+export type CallEvent =
+  /** The peer rings (180) or progresses (183), with a description when there is early media. */
+  | { readonly _tag: "Ringing"; readonly status: number; readonly sdp: Uint8Array | undefined }
+  /** Our call was answered. `headers` are those of the response. */
+  | { readonly _tag: "Answered"; readonly sdp: Uint8Array; readonly headers: Headers }
+  /** Our call was not answered. */
+  | { readonly _tag: "Refused"; readonly status: number; readonly reason: string }
+  /** The caller hung up before our answer. */
+  | { readonly _tag: "Canceled"; readonly reason: string }
+  /** Our answer has been acknowledged; with the peer's description when the offer was ours. */
+  | { readonly _tag: "Confirmed"; readonly sdp: Uint8Array | undefined }
+  /** A new offer in the call, to be answered with the command `Accept` or `Decline`. Without a description an offer is asked. */
+  | { readonly _tag: "Offered"; readonly key: string; readonly sdp: Uint8Array | undefined }
+  | { readonly _tag: "Digit"; readonly digit: string }
+  /** A response to our REFER, or its NOTIFY: the status of the transfer. 202 itself is not told. */
+  | { readonly _tag: "Transfer"; readonly status: number; readonly reason: string; readonly from: "refer" | "notify" }
+  | { readonly _tag: "Ended"; readonly ending: Ending }
+
+/** What a call requests, in order. */
+export type Output =
+  /** A response to the request with this key of its transaction. */
+  | { readonly _tag: "Respond"; readonly key: string; readonly response: Response }
+  /** A request, without Via. `isUnwanted`: it is of a dialog that is ended at once, and its response is not for the call. */
+  | { readonly _tag: "Request"; readonly id: string; readonly request: Request; readonly isUnwanted?: boolean }
+  /** Cancel the INVITE with this id. */
+  | { readonly _tag: "Cancel"; readonly id: string }
+  | { readonly _tag: "Event"; readonly event: CallEvent }
+
+export const event = (of: CallEvent): Output => ({ _tag: "Event", event: of })

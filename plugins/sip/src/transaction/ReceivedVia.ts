@@ -1,0 +1,23 @@
+import type { Request } from "../message/Message.ts"
+import * as Message from "../message/Message.ts"
+import { paramOf, withParam } from "../message/Syntax.ts"
+import * as Via from "../message/Via.ts"
+import type { Peer } from "./Peer.ts"
+
+/** With `received` and `rport` in the topmost Via, where the response goes (RFC 3261, 18.2.1; RFC 3581). */
+export const withSource = (request: Request, peer: Peer): Request => {
+  const at = request.headers.findIndex(({ name }) => name === "via")
+  const value = request.headers[at]?.value ?? ""
+  const [first, ...rest] = Message.list({ headers: [{ name: "via", value }] }, "via") ?? []
+  const via = first === undefined ? undefined : Via.parse(first)
+  if (via === undefined) return request
+  const hasRport = paramOf(via.params, "rport") !== undefined
+  const params = hasRport ? withParam(via.params, "rport", String(peer.port)) : via.params
+  const isSame = via.host.replace(/^\[|\]$/g, "") === peer.address
+  const marked = isSame && !hasRport ? params : withParam(params, "received", peer.address)
+  const text = [Via.text({ ...via, params: marked }), ...rest].join(", ")
+  return {
+    ...request,
+    headers: request.headers.map((each, index) => (index === at ? { name: "via", value: text } : each))
+  }
+}
