@@ -7,7 +7,7 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { pool } from "@svc/database/TestServer"
-import { type EmulatedRequest, emulatedServer } from "@svc/providers/testing/EmulatedServer"
+import { type EmulatedPeer, type EmulatedRequest, emulatedServer } from "@svc/providers/testing/EmulatedServer"
 import { Effect, Redacted } from "effect"
 import { call, textAt } from "../src/blackbox/ApiClient.ts"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
@@ -69,8 +69,14 @@ const withSecrets = readdirSync(join(root, "plugins")).filter((plugin) =>
 )
 const loaded = withSecrets.flatMap((plugin) => {
   const vendor = vendors[plugin]
-  return vendor === undefined ? [] : [{ plugin, ...vendor }]
+  return vendor === undefined ? [] : [{ name: plugin, plugin, more: {}, ...vendor }]
 })
+/** The same plugins with other settings. */
+const variants = loaded.flatMap((vendor) =>
+  vendor.plugin === "openai"
+    ? [{ ...vendor, name: "openai with streaming speech-to-text", more: { SVC_OPENAI_STT_STREAMING: "true" } }]
+    : []
+)
 const secrets = loaded.flatMap((vendor) => Object.values(vendor.secrets))
 
 /** A secret as it may be written: as it is, in base64, in a URL, in hexadecimal digits. */
@@ -112,11 +118,20 @@ const failing = (): ((request: EmulatedRequest, response: ServerResponse) => voi
   }
 }
 
+/** Errors over a WebSocket, as an event, as what is no event, and as the reason of the end, with the keys in each. */
+const failSocket = (peer: EmulatedPeer): void => {
+  const keys = keysIn(peer.request.headers)
+  peer.send({ type: "error", error: { type: "server_error", message: keys }, message: keys, description: keys })
+  peer.send(`<html>${keys}`)
+  peer.close(1008, keys.slice(0, 120))
+}
+
 /** The vendor comes first, and what it cannot do any more is done by the simulated provider. */
-const environment = ({ plugin, secrets, settings }: (typeof loaded)[number], origin: string) => ({
+const environment = ({ more, plugin, secrets, settings }: (typeof loaded)[number], origin: string) => ({
   SVC_PLUGINS: `@svc/plugin-${plugin},@svc/plugin-simulated`,
   SVC_LOG_LEVEL: "trace",
   ...settings(origin),
+  ...more,
   ...secrets
 })
 
@@ -131,12 +146,13 @@ describe("Keys of vendors", () => {
     expect(withSecrets).toEqual(expect.arrayContaining(["openai", "s3"]))
   })
 
-  it.scopedLive.each(loaded.map((vendor) => [vendor.plugin, vendor] as const))(
+  it.scopedLive.each([...loaded, ...variants].map((vendor) => [vendor.name, vendor] as const))(
     "of %s stand in no log, answer, page, metric, event, record or journal, also when it fails and repeats them",
     ([, vendor]) =>
       Effect.gen(function* () {
         const sent: Array<string> = []
         const answer = failing()
+        let upgrades = 0
         const server = yield* emulatedServer({
           request: (request, response) => {
             sent.push(JSON.stringify(request.headers))
@@ -144,8 +160,10 @@ describe("Keys of vendors", () => {
           },
           upgrade: ({ headers, path }) => {
             sent.push(JSON.stringify(headers))
-            return { status: 401, headers: { "x-key": keysIn(headers) }, body: repeated(path, headers) }
-          }
+            const refusal = { status: 401, headers: { "x-key": keysIn(headers) }, body: repeated(path, headers) }
+            return ++upgrades % 2 === 1 ? refusal : "accept"
+          },
+          connection: (peer) => Effect.sync(() => failSocket(peer))
         })
         const database = yield* TestDatabase.freshUrl
         const env = { ...environment(vendor, server.origin), SVC_DATA_DIR: yield* dataFolder }

@@ -62,7 +62,7 @@ describe("streaming speech-to-text", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("sends speech with the 300 ms before it, no silence, and counts the seconds", () =>
+  it.live("sends speech with the 500 ms before it, no silence, and counts the seconds", () =>
     Effect.gen(function* () {
       const at = yield* setUp()
       const heard = yield* listen(at)
@@ -72,8 +72,8 @@ describe("streaming speech-to-text", () => {
       yield* heard.session.finish
       expect(heard.finals()).toEqual(["one"])
       const bytes = sentOn(at).reduce((sum, { audio = "" }) => sum + Buffer.from(audio, "base64").length, 0)
-      expect(bytes).toBe((300 + 3 * 40) * 8)
-      expect(at.double.counted("audio_seconds")).toBeCloseTo(0.42)
+      expect(bytes).toBe((500 + 3 * 40) * 8)
+      expect(at.double.counted("audio_seconds")).toBeCloseTo(0.62)
     }).pipe(Effect.scoped)
   )
 

@@ -20,7 +20,7 @@ const cutting = () => {
 const [loud, low] = [8000, 500]
 
 describe("stretches of speech", () => {
-  it("begin 300 ms before the voice activity and end with it", () => {
+  it("begin 500 ms before the voice activity and end with it", () => {
     const { cuts, push, sentMs, speech } = cutting()
     push(1000, low)
     expect([speech.isIdle, sentMs()]).toEqual([true, 0])
@@ -34,10 +34,10 @@ describe("stretches of speech", () => {
     speech.voiceActivity(false)
     // What was sent before is not sent again.
     expect(cuts).toEqual([
-      { ms: 800, end: 1500 },
+      { ms: 1000, end: 1500 },
       { ms: 300, end: 1800 }
     ])
-    expect([speech.isIdle, sentMs()]).toEqual([true, 1100])
+    expect([speech.isIdle, sentMs()]).toEqual([true, 1300])
   })
 
   it("are at least 100 ms long, filled up with silence", () => {

@@ -1,5 +1,5 @@
-/** Audio before the voice activity that belongs to speech: first sounds are quiet. In milliseconds. */
-const beforeMs = 300
+/** Audio before the voice activity that belongs to speech: quiet speech begins before it is noticed. In milliseconds. */
+const beforeMs = 500
 /** The shortest audio that the server takes as an item. */
 const shortestMs = 100
 /**
