@@ -34,6 +34,7 @@ const recognize = (opens: (nth: number) => Effect.Effect<void, SpeechToTextError
     let asked = 0
     let time = 0
     const failures: Array<number> = []
+    const broke: Array<boolean> = []
     const provider: Context.Tag.Service<SpeechToText> = {
       id: "test",
       capabilities: { languages: ["en-US"], endpointing: "provider", sampleRates: [8000], keyterms: false },
@@ -58,8 +59,9 @@ const recognize = (opens: (nth: number) => Effect.Effect<void, SpeechToTextError
       now: () => time,
       onEvent: () => {},
       onOpened: () => {},
-      onFailed: () => {
+      onFailed: (_, hadWorked) => {
         failures.push(time)
+        broke.push(hadWorked)
         if (failures.length < 4) listen()
       },
       onFinished: () => {}
@@ -68,6 +70,7 @@ const recognize = (opens: (nth: number) => Effect.Effect<void, SpeechToTextError
     return {
       sessions,
       failures,
+      broke,
       listen,
       voice: recognition.voiceActivity,
       /** Hears so many frames. */
@@ -194,6 +197,20 @@ describe("speech-to-text that breaks", () => {
       expect(failures.length).toBeGreaterThan(2)
       expect(sessions).toHaveLength(1)
       expect(sessions[0]?.pushed).toHaveLength(22)
+    })
+  )
+
+  it.scoped("is told apart from what did not open, and from what failed within a second", () =>
+    Effect.gen(function* () {
+      const { broke, emit, hear, listen } = yield* recognize((nth) => (nth === 3 ? broken : Effect.void))
+      listen()
+      yield* hear(49)
+      yield* emit(fails)
+      yield* hear(1)
+      yield* hear(50)
+      yield* emit(fails)
+      yield* hear(1)
+      expect(broke).toEqual([false, true, false])
     })
   )
 
