@@ -208,7 +208,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       patch(d, { session_endpointing: input.endpointing })
       return
     case "RecognizerFailed":
-      Failures.onSttFailed(d, input.reason)
+      Failures.onSttFailed(d, input)
       return
     case "Dtmf":
       Speculation.withdraw(d)

@@ -116,7 +116,12 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("CallerEndWithdrawn", at),
   /** A session of speech-to-text is open whose endpointing differs from that of its provider. */
   Schema.TaggedStruct("RecognizerOpened", { ...at, endpointing: Endpointing }),
-  Schema.TaggedStruct("RecognizerFailed", { ...at, reason: Schema.String }),
+  /** `broke`: the session was open, and had worked for a time. */
+  Schema.TaggedStruct("RecognizerFailed", {
+    ...at,
+    reason: Schema.String,
+    broke: Schema.optionalWith(Schema.Literal(true), { exact: true })
+  }),
   /** The outcome of `StopListening`: no further transcript follows. */
   Schema.TaggedStruct("RecognizerFinished", at),
   /** A digit, fed once although several sources may report it. */

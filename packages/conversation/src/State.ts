@@ -199,6 +199,8 @@ export interface Conversation {
   readonly failures: { readonly model: number; readonly tts: number; readonly stt: number }
   /** When speech-to-text failed, within the last minute. */
   readonly stt_failed_at: ReadonlyArray<number>
+  /** When a session of speech-to-text that had worked was last opened again at the same provider, in place of the next. */
+  readonly stt_reopened_at: number | null
   readonly timers: ReadonlyArray<Timer>
   readonly ending: { readonly outcome: Outcome; readonly hanging_up: boolean } | null
   readonly outcome: Outcome | null
@@ -277,6 +279,7 @@ export const initial = (facts: Facts): Conversation => ({
   holds_audio: false,
   failures: { model: 0, tts: 0, stt: 0 },
   stt_failed_at: [],
+  stt_reopened_at: null,
   timers: [],
   ending: null,
   outcome: null,

@@ -251,7 +251,7 @@ export const connect = (options: {
       bufferBeforeListen: options.isOutbound,
       onEvent: onSpeech,
       onOpened: (endpointing) => feed({ _tag: "RecognizerOpened", endpointing }),
-      onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason }),
+      onFailed: (reason, broke) => feed({ _tag: "RecognizerFailed", reason, ...(broke ? { broke } : {}) }),
       onFinished: () => feed({ _tag: "RecognizerFinished" })
     })
 

@@ -231,6 +231,46 @@ describe("speech-to-text", () => {
     })
   )
 
+  it.live("that had worked is opened again before the next provider is", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const { result } = yield* during(
+        ({ speechToText: [simulated] }) => {
+          if (simulated === undefined) throw new Error("no recognizer")
+          const logged = (id: string) => ({
+            ...simulated,
+            id,
+            open: (options: Parameters<typeof simulated.open>[0]) =>
+              Effect.suspend(() => {
+                asked.push(id)
+                const nth = asked.length
+                let frames = 0
+                const broken = new SpeechToTextError({ reason: "broken", retryable: true })
+                return Effect.map(simulated.open(options), (session) => ({
+                  ...session,
+                  push: (frame: Int16Array) => {
+                    session.push(frame)
+                    if (nth < 3 && ++frames === 130) options.onEvent({ _tag: "Failed", error: broken })
+                  }
+                }))
+              })
+          })
+          return { speechToText: [logged("first"), logged("second")] }
+        },
+        ({ say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("2 seconds")
+            yield* say("One two three four")
+            yield* wait("12 seconds")
+            return turns()
+          }),
+        answer
+      )
+      expect(result.slice(1)).toEqual(["user: One two three four", "assistant: You said One two three four."])
+      expect(asked).toEqual(["first", "first", "second"])
+    })
+  )
+
   it.live("that returns nothing is replaced after eight seconds of unrecognized speech", () =>
     Effect.gen(function* () {
       const { result } = yield* during(

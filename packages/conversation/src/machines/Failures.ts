@@ -22,6 +22,7 @@ import * as Turn from "./Turn.ts"
  * | text-to-speech | it fails, or returns no audio for 10 s | the next provider speaks the rest; if there is none, the same is asked once more for it, and if that fails too, the utterance is skipped | the next provider speaks the rest; if there is none, the call ends, without a farewell |
  * | speech-to-text | it recognizes nothing in {@link unrecognizedMs} of speech | the next provider is opened, else the same again; the agent apologizes | the call ends, with an apology and the farewell |
  * | speech-to-text | it fails | the same, without an apology: the shell pushes what is not final yet to the new session | the same; the third failure within {@link sttFailuresMs} ends the call |
+ * | speech-to-text | a session that had worked breaks, and there is a next provider | the same provider is opened again, which is no failure yet | within {@link sttFailuresMs}: it fails, as above |
  *
  * A fallback stays in use for the rest of the call. If the caller has waited for {@link noticeableMs}, the agent
  * apologizes for the delay first. A provider with an open circuit breaker fails at once.
@@ -147,7 +148,15 @@ export const onCleared = (d: Draft): boolean => {
 }
 
 /** A session of speech-to-text failed. What it heard and did not make final is not lost: the next one gets it too. */
-export const onSttFailed = (d: Draft, reason: string): void => {
+export const onSttFailed = (d: Draft, { broke, reason }: InputOf<"RecognizerFailed">): void => {
+  const { stt_reopened_at } = d.state
+  const isFirst = stt_reopened_at === null || d.at - stt_reopened_at >= sttFailuresMs
+  if (broke === true && isFirst && hasNext(d, "stt")) {
+    patch(d, { unrecognized_ms: 0, stt_reopened_at: d.at })
+    Problems.warn(d, stages.stt, reason)
+    Listening.listen(d)
+    return
+  }
   countSttFailure(d)
   if (d.state.stt_failed_at.length > 2) stopListening(d, `failed three times within a minute; the last time: ${reason}`)
   else listenAgain(d, reason)

@@ -222,7 +222,10 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
     )
   },
   CallerEndOfTurn: { weight: 6, fields: none },
-  RecognizerFailed: { weight: 1, fields: reason },
+  RecognizerFailed: {
+    weight: 1,
+    fields: fixed(fc.constantFrom({ reason: "broken" }, { reason: "broken", broke: true as const }))
+  },
   RecognizerFinished: { weight: 1, fields: none },
   RecognizerOpened: { weight: 1, fields: fc.constant(() => ({ endpointing: "none" as const })) },
   Dtmf: { weight: 3, fields: fixed(fc.record({ digit: fc.constantFrom("1", "2", "#", "*") })) },

@@ -114,6 +114,32 @@ describe("a failed voice", () => {
 })
 
 describe("failed speech-to-text", () => {
+  const two = { ...providers, recognizers: ["provider" as const, "none" as const] }
+  const broken = { ...deaf, broke: true } as const
+  /** The providers that were opened after the greeting. */
+  const opened = (s: Script) => commandsOf(s, "Listen").map(({ provider = 0 }) => provider)
+
+  it("is opened again at the same provider when it had worked, and at the next one when that fails", () => {
+    const s = Script.greeted({}, { providers: two }).wait(5000).input(broken)
+    expect(opened(s)).toEqual([0])
+    expect(s.state.stt_failed_at).toEqual([])
+    expect(opened(s.wait(1000).input(deaf))).toEqual([0, 1])
+    expect(opened(s.wait(1000).input(broken))).toEqual([0, 1, 1])
+    expect(s.state.phase).toBe("live")
+  })
+
+  it("is opened at the next provider when it breaks twice within a minute, and not when later", () => {
+    const run = (ms: number) => opened(Script.greeted({}, { providers: two }).input(broken).wait(ms).input(broken))
+    expect(run(59_999)).toEqual([0, 1])
+    expect(run(60_000)).toEqual([0, 0])
+  })
+
+  it("ends the call at its third failure within a minute where there is one provider, also when it had worked", () => {
+    const s = Script.greeted({}, { providers }).input(broken).input(broken)
+    expect([opened(s), s.state.phase]).toEqual([[0, 0], "live"])
+    expect(s.input(broken).state.phase).toBe("ending")
+  })
+
   it("starts the count of speech without words from 0", () => {
     const run = (ms: number) => mumble(mumble(Script.greeted(), 5000).input(deaf), ms).state.phase
     expect(run(7999)).toBe("live")
