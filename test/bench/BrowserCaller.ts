@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto"
+import { SoundGate } from "@svc/plugin-browser/page/SoundGate.js"
 import { ToneEncoder } from "@svc/plugin-simulated/ToneSpeech/ToneEncoder"
 import { renderFrame } from "@svc/plugin-simulated/ToneSpeech/ToneFrames"
 import { WebSocket } from "ws"
@@ -10,36 +11,57 @@ import { Utterance } from "./ReceivedAudio.ts"
 const longestWait = 500
 /** Messages after which the server is told that they have come, as the page does. */
 const ackEvery = 25
+/** Frames without audio after which the page shows that it is there. */
+const pingEvery = 25
+/** Frames after which the page sends nothing more of the silence after a phrase. */
+const silentFrames = 50
 
-/** A masked binary message (RFC 6455) of one frame, prepared once. */
+/** A masked binary message (RFC 6455), prepared once. */
 const onWire = (samples: Int16Array): Buffer => {
-  const payload = Buffer.from(samples.buffer)
+  const payload = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)
   const mask = randomBytes(4)
   const header = Buffer.from([0x82, 0x80 | 126, payload.length >> 8, payload.length & 0xff])
   return Buffer.concat([header, mask, payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0))])
 }
 
+/** What is sent in each 20 ms, if anything. */
+type Messages = ReadonlyArray<Buffer | undefined>
+
+const silences = (count: number): ReadonlyArray<Int16Array> => Array.from({ length: count }, () => new Int16Array(320))
+
 const silence = onWire(new Int16Array(320))
 
-const spoken = new Map<string, ReadonlyArray<Buffer>>()
+/** The beginning of a call as a page sends it. */
+const opening: Messages = (() => {
+  const gate = new SoundGate()
+  return silences(silentFrames).map((frame) => (gate.push(frame) === undefined ? undefined : silence))
+})()
 
-/** A phrase as a page sends it: PCM16 at 16 kHz. */
-const framesOf = ({ text }: Phrase): ReadonlyArray<Buffer> => {
+const spoken = new Map<string, Messages>()
+
+/** A phrase in a silent room as a page sends it, with what follows: PCM16 at 16 kHz. */
+const messagesOf = (text: string): Messages => {
   const known = spoken.get(text)
   if (known !== undefined) return known
   const encoder = new ToneEncoder(text)
   const frames = Array.from({ length: encoder.frames }, () => {
     const samples = new Int16Array(320)
     renderFrame(encoder.next(), 16_000, samples, 0)
-    return onWire(samples)
+    return samples
   })
-  spoken.set(text, frames)
-  return frames
+  const gate = new SoundGate()
+  for (const frame of silences(silentFrames)) gate.push(frame)
+  const messages = [...frames, ...silences(silentFrames)].map((frame) => {
+    const audio = gate.push(frame)
+    return audio === undefined ? undefined : onWire(audio)
+  })
+  spoken.set(text, messages)
+  return messages
 }
 
 /**
- * One caller on the page of a call link: sends the microphone all the time, plays what comes at once and confirms its
- * marks, and talks in turns with the agent.
+ * One caller on the page of a call link: sends of the microphone what the page does, plays what comes at once and
+ * confirms its marks, and talks in turns with the agent.
  */
 export class BrowserCaller implements BenchCaller {
   private readonly options: CallerOptions
@@ -52,6 +74,10 @@ export class BrowserCaller implements BenchCaller {
   /** Frames since the state began. */
   private frames = 0
   private said: number
+  private messages: Messages = opening
+  private next = 0
+  /** Frames since something was sent. */
+  private quiet = 0
   private askedAt = 0
   private received = 0
   private sent = 0
@@ -78,27 +104,36 @@ export class BrowserCaller implements BenchCaller {
   tick(): void {
     if (!this.up) return
     this.frames++
-    this.wire?.write(this.frame())
+    this.talk()
+    const message = this.messages[this.next++] ?? (this.options.continuous ? silence : undefined)
+    this.quiet = message === undefined ? this.quiet + 1 : 0
+    if (message !== undefined) this.wire?.write(message)
+    else if (this.quiet % pingEvery === 0) this.socket.send('{"event":"ping"}')
   }
 
-  /** The frame of this tick. */
-  private frame(): Buffer {
+  /** Goes on with the conversation by one frame. */
+  private talk(): void {
     if (this.state === "pausing" && this.frames > 15 + ((this.options.index * 7) % 20)) this.enter("speaking")
     if (this.state === "listening" && this.frames > longestWait) this.drop()
-    if (this.state !== "speaking") return silence
-    const phrase = this.phrases[this.said % this.phrases.length]
+    if (this.state !== "speaking") return
+    const { phrase } = this
     if (this.frames === phrase?.understood) this.askedAt = phrase.asksTool ? 0 : performance.now()
-    const frame = phrase === undefined ? undefined : framesOf(phrase)[this.frames]
-    if (frame !== undefined) return frame
+    if (this.frames < (phrase?.frames.length ?? 0)) return
     this.said++
     this.enter("listening")
-    return silence
+  }
+
+  private get phrase(): Phrase | undefined {
+    return this.phrases[this.said % this.phrases.length]
   }
 
   private enter(state: "listening" | "pausing" | "speaking"): void {
     this.state = state
     this.frames = 0
-    if (state === "speaking") this.utterance.finish(this.options.figures)
+    if (state !== "speaking") return
+    this.utterance.finish(this.options.figures)
+    this.messages = messagesOf(this.phrase?.text ?? "")
+    this.next = 0
   }
 
   private receive(data: WebSocket.RawData, isBinary: boolean): void {

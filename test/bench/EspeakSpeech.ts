@@ -107,16 +107,32 @@ const handset = (signal: Signal): Signal => {
   })
 }
 
-/** One text by one voice, in words per minute. */
-const say = (voice: string, text: string, speed: number): Signal => {
+/** One text by one voice, in words per minute, at `to` Hz. */
+const synthesize = (voice: string, text: string, speed: number, to: number): Signal => {
   const wav = execFileSync("espeak-ng", ["-v", voice, "-s", String(speed), "--stdout", text], { maxBuffer: 1 << 26 })
   const rate = wav.readUInt32LE(24)
   if (rate !== 22_050) throw new Error(`espeak-ng speaks at ${rate} Hz instead of 22050 Hz`)
   const samples = Int16Array.from({ length: (wav.length - 44) >> 1 }, (_, i) => wav.readInt16LE(44 + 2 * i))
-  const resampler = new Resampler(rate, sampleRate)
-  const signal = handset(concat([resampler.push(samples), resampler.end()].map((part) => Float32Array.from(part))))
+  const resampler = new Resampler(rate, to)
+  return concat([resampler.push(samples), resampler.end()].map((part) => Float32Array.from(part)))
+}
+
+const say = (voice: string, text: string, speed: number): Signal => {
+  const signal = handset(synthesize(voice, text, speed, sampleRate))
   return atLevel(signal, activeRms(signal), 0)
 }
+
+/** Words with soft beginnings and ends as a web page hears them, at 16 kHz. */
+export const pageWords = (): ReadonlyArray<Utterance> =>
+  [
+    ["fish", "en-us+f3", "Fish."],
+    ["six", "en-us+m3", "Six."],
+    ["half-past-six", "en-gb+m7", "She sells fish, at half past six."],
+    ["zwei", "de+f2", "Zwei Fische, hoffe ich."]
+  ].map(([name = "", voice = "", text = ""]) => {
+    const signal = synthesize(voice, text, 150, 16_000)
+    return { name, signal: atLevel(signal, activeRms(signal), 0) }
+  })
 
 const callersOf = (
   texts: Readonly<Record<string, ReadonlyArray<string>>>,

@@ -1,18 +1,19 @@
-// Writes the recordings that the tests of packages/audio use, where espeak-ng is not installed: npm run fixtures:speech
+// Writes the recordings that the tests of packages/audio and plugins/browser use, where espeak-ng is not installed: npm run
+// fixtures:speech
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { louder } from "@svc/audio/testing/Signal"
 import type { Utterance } from "@svc/audio/testing/SpeechTrack"
 import { pcmToMulaw } from "@svc/providers/G711"
-import { agent, callers } from "./EspeakSpeech.ts"
+import { agent, callers, pageWords } from "./EspeakSpeech.ts"
 
-const folder = fileURLToPath(new URL("../../packages/audio/test/fixtures/", import.meta.url))
+const root = new URL("../../", import.meta.url)
+const folderOf = (path: string): string => fileURLToPath(new URL(`${path}/`, root))
 
 /** The active level of a recording in dBov. */
 const level = -16
 
-const write = (kind: string, utterances: ReadonlyArray<Utterance>): void => {
-  const path = `${folder}${kind}/`
+const write = (path: string, utterances: ReadonlyArray<Utterance>): void => {
   rmSync(path, { recursive: true, force: true })
   mkdirSync(path, { recursive: true })
   for (const { name, signal } of utterances) {
@@ -25,10 +26,11 @@ const write = (kind: string, utterances: ReadonlyArray<Utterance>): void => {
 
 // Two of each language, one by each voice, so that all four kinds of sentences appear.
 write(
-  "callers",
+  folderOf("packages/audio/test/fixtures/callers"),
   callers().filter((_, i) => i % 8 === (i >> 3) % 4 || i % 8 === 4 + (((i >> 3) + 2) % 4))
 )
 write(
-  "agent",
+  folderOf("packages/audio/test/fixtures/agent"),
   agent().filter((_, i) => [1, 3, 9].includes(i))
 )
+write(folderOf("plugins/browser/test/fixtures"), pageWords())

@@ -79,7 +79,7 @@ export class Call {
       const audio = await CallAudio.open(
         { microphone: this.view.microphone.value, speaker: this.view.speaker.value },
         {
-          onFrame: (frame) => this.connection?.sendAudio(frame),
+          onAudio: (audio) => this.connection?.sendAudio(audio),
           onMark: (name) => this.connection?.send({ event: "mark", name }),
           onLevel: (side, peak) => this.view.level(side, side === "caller" && this.isMuted ? 0 : peak),
           onUnplugged: () => void this.replaceMicrophone(),

@@ -21,7 +21,7 @@ export class AudioFailed extends Error {
 
 /**
  * @typedef {object} AudioListener
- * @property {(frame: ArrayBuffer) => void} onFrame 20 ms of the microphone, PCM16 at 16 kHz
+ * @property {(audio: ArrayBuffer) => void} onAudio what the microphone has to send: 1 to 16 frames of 20 ms, PCM16 at 16 kHz
  * @property {(name: string) => void} onMark the audio before this mark was heard
  * @property {(side: "caller" | "agent", peak: number) => void} onLevel from 0 to 1
  * @property {() => void} onUnplugged the microphone is gone
@@ -87,7 +87,7 @@ export class CallAudio {
     this.playback = new AudioWorkletNode(context, "playback", { numberOfInputs: 0, outputChannelCount: [1] })
     this.playback.connect(context.destination)
     this.capture.port.onmessage = ({ data }) => {
-      listener.onFrame(data.frame)
+      if (data.audio !== undefined) listener.onAudio(data.audio)
       listener.onLevel("caller", data.peak)
     }
     this.playback.port.onmessage = ({ data }) => {

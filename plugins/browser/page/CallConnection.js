@@ -79,7 +79,7 @@ export class CallConnection {
       return
     }
     const message = JSON.parse(data)
-    if (message.event === "ping") return
+    if (message.event === "ping") return this.keepAlive()
     if (message.event === "resumed") return this.resumed(message.n)
     this.count()
     if (message.event === "calling") this.key = message.resume
@@ -135,8 +135,13 @@ export class CallConnection {
       else this.lose()
       return
     }
+    this.keepAlive()
+  }
+
+  /** Shows the server that the page is there. Not only by a timer, which browsers slow down in a page that is not seen. */
+  keepAlive() {
     if (this.received > this.acknowledged) this.acknowledge()
-    if (now - this.sentAt >= 500) this.write('{"event":"ping"}')
+    if (performance.now() - this.sentAt >= 500) this.write('{"event":"ping"}')
   }
 
   /** The network may be there again. */
@@ -159,9 +164,9 @@ export class CallConnection {
     this.socket.send(data)
   }
 
-  /** Sends a frame of the microphone. While the connection is lost it is dropped. @param {ArrayBuffer} frame */
-  sendAudio(frame) {
-    if (this.lostAt === undefined && (this.socket?.bufferedAmount ?? 0) < mostWaiting) this.write(frame)
+  /** Sends audio of the microphone. While the connection is lost it is dropped. @param {ArrayBuffer} audio */
+  sendAudio(audio) {
+    if (this.lostAt === undefined && (this.socket?.bufferedAmount ?? 0) < mostWaiting) this.write(audio)
   }
 
   /** Sends a message that arrives once. @param {Record<string, unknown>} message */

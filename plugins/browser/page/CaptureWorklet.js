@@ -1,16 +1,18 @@
 import { Resampler } from "./Resampler.js"
+import { SoundGate } from "./SoundGate.js"
 
 /** Samples of a frame: 20 ms at 16 kHz. */
 const frameLength = 320
 
 /**
- * The microphone: posts `{ frame, peak }`, 20 ms of PCM16 at 16 kHz, and how loud it was, from 0 to 1. A message `{ muted }`
- * turns it silent.
+ * The microphone: posts every 20 ms `{ peak }`, how loud it was, from 0 to 1, and with it `audio`, PCM16 at 16 kHz, when
+ * there is something to send: see `SoundGate`. A message `{ muted }` turns it silent.
  */
 class CaptureWorklet extends AudioWorkletProcessor {
   constructor() {
     super()
     this.resampler = new Resampler(sampleRate, 16_000)
+    this.gate = new SoundGate()
     this.frame = new Int16Array(frameLength)
     this.filled = 0
     this.peak = 0
@@ -23,7 +25,8 @@ class CaptureWorklet extends AudioWorkletProcessor {
       if (level > this.peak) this.peak = level
       this.frame[this.filled++] = this.muted ? 0 : Math.max(-32_768, Math.min(32_767, Math.round(sample * 32_768)))
       if (this.filled < frameLength) return
-      this.port.postMessage({ frame: this.frame.buffer, peak: Math.min(1, this.peak) }, [this.frame.buffer])
+      const audio = this.gate.push(this.frame)?.buffer
+      this.port.postMessage({ peak: Math.min(1, this.peak), audio }, audio === undefined ? [] : [audio])
       this.frame = new Int16Array(frameLength)
       this.filled = 0
       this.peak = 0

@@ -12,17 +12,21 @@ export class Allowance {
     this.#at = options.now
   }
 
-  /** Takes one, at `now` in milliseconds. False: there is none left. */
-  take(now: number): boolean {
-    if (this.isSpent(now)) return false
-    this.#left--
+  /** Takes `count`, at `now` in milliseconds. False: there are not so many left. */
+  take(now: number, count = 1): boolean {
+    if (this.#available(now) < count) return false
+    this.#left -= count
     return true
   }
 
   /** Whether there is none left. */
   isSpent(now: number): boolean {
+    return this.#available(now) < 1
+  }
+
+  #available(now: number): number {
     this.#left = Math.min(this.#burst, this.#left + ((now - this.#at) / 1000) * this.#perSecond)
     this.#at = now
-    return this.#left < 1
+    return this.#left
   }
 }

@@ -11,6 +11,8 @@ import { type CallMessage, type LinkMessage, type PageMessage, readPageMessage }
 export const format: AudioFormat = { encoding: "pcm16", sampleRate: 16_000 }
 
 const audioBytes = frameBytes(format)
+/** The most frames in a message: those before a sound that the page holds back, 300 ms, and the first of the sound. */
+const mostFrames = 16
 
 /** Close codes of the socket that the page explains. */
 export const closeCodes = {
@@ -146,7 +148,7 @@ export class BrowserCall {
     this.#sendNow({ event: "resumed", n: this.#controls })
     for (const message of this.#log.pending) socket.send(message)
     if (this.#state === "over") this.#finish()
-    else this.#hear()
+    else this.#hear(this.#options.now())
     return true
   }
 
@@ -186,20 +188,28 @@ export class BrowserCall {
 
   #receive(data: string | Uint8Array): void {
     const now = this.#options.now()
-    const isAudio = typeof data !== "string"
-    if (!(isAudio ? this.#audioAllowance : this.#textAllowance).take(now)) {
+    if (typeof data !== "string") {
+      this.#receiveAudio(data, now)
+      return
+    }
+    if (!this.#textAllowance.take(now)) {
       this.#violate("too many messages")
       return
     }
-    this.#hear()
-    if (isAudio) {
-      if (data.length === audioBytes) this.#emit({ _tag: "Audio", payload: data })
-      else this.#violate(`audio must come in messages of ${audioBytes} bytes`)
-      return
-    }
+    this.#hear(now)
     const message = readPageMessage(data)
     if (message === undefined) this.#violate("a message is not of the protocol")
     else this.#obey(message)
+  }
+
+  #receiveAudio(payload: Uint8Array, now: number): void {
+    const frames = payload.length / audioBytes
+    if (!Number.isInteger(frames) || frames < 1 || frames > mostFrames) {
+      this.#violate(`audio must come in messages of ${audioBytes} bytes, or of 2 to ${mostFrames} times as many`)
+    } else if (this.#audioAllowance.take(now, frames)) {
+      this.#hear(now)
+      this.#emit({ _tag: "Audio", payload })
+    } else this.#violate("too many messages")
   }
 
   #obey(message: PageMessage): void {
@@ -284,8 +294,8 @@ export class BrowserCall {
   }
 
   /** The page is there. */
-  #hear(): void {
-    this.#heardAt = this.#options.now()
+  #hear(now: number): void {
+    this.#heardAt = now
     if (!this.#isAway) return
     this.#isAway = false
     if (this.#state === "answered") this.#emit({ _tag: "Media", on: true })

@@ -4,9 +4,9 @@ import { Either, Schema } from "effect"
 const n = { n: Schema.Int.pipe(Schema.positive()) }
 
 /**
- * The messages of the page. All are JSON, except the microphone's audio: binary messages of one frame each, PCM16
- * little-endian at 16 kHz, 20 ms. `ack`: how many numbered messages of the server the page has. `ping`: the page is
- * alive; sent while it has no audio.
+ * The messages of the page. All are JSON, except the microphone's audio: binary messages of PCM16, little-endian at 16
+ * kHz. A message has one frame of 20 ms; the first after a silence, in which none is sent, has up to 15 frames before it.
+ * `ack`: how many numbered messages of the server the page has. `ping`: the page is alive; sent while it has no audio.
  */
 const PageMessage = Schema.Union(
   Schema.Struct({ event: Schema.Literal("mark"), name: Schema.String, ...n }),
@@ -28,7 +28,7 @@ export const readPageMessage = (text: string): PageMessage | undefined =>
 
 /**
  * The messages to the page that are numbered, in the order in which they are sent, the agent's audio included: binary
- * messages as those of the page. `calling`: the call is offered; `resume` is the key with which the page may
+ * messages of one frame. `calling`: the call is offered; `resume` is the key with which the page may
  * reconnect. `mark` is to be confirmed when the audio before it has been heard. `clear`: the audio that has not been heard
  * is to be dropped, with its marks. `dtmf`: the agent presses keys. `refused`: there will be no call.
  */

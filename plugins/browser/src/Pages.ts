@@ -25,6 +25,7 @@ const assetNames = [
   "JitterBuffer.js",
   "PlaybackWorklet.js",
   "Resampler.js",
+  "SoundGate.js",
   "Page.css",
   "Icon.svg"
 ] as const

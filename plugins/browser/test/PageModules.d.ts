@@ -10,6 +10,12 @@ declare module "*/page/JitterBuffer.js" {
   }
 }
 
+declare module "*/page/SoundGate.js" {
+  export class SoundGate {
+    push(frame: Int16Array): Int16Array | undefined
+  }
+}
+
 declare module "*/page/Resampler.js" {
   export class Resampler {
     constructor(from: number, to: number)
