@@ -7,7 +7,7 @@ const rate = 16_000
 const length = 320
 const folder = new URL("./fixtures/", import.meta.url)
 
-const rms = (samples: Float32Array | Int16Array): number =>
+const rms = (samples: Float32Array): number =>
   Math.sqrt(samples.reduce((sum, sample) => sum + sample * sample, 0) / Math.max(1, samples.length))
 
 /** The factor that brings a root mean square to a level in dB of full scale. */

@@ -69,6 +69,12 @@ const rejections = {
 } as const
 
 /**
+ * How many calls are admitted at once; the others wait, in order. Those of an account wait for its balance and those of a
+ * call link for its row, and each that waits in the database holds a connection, which other work needs.
+ */
+const mostAtOnce = 3
+
+/**
  * Decides whether a call is accepted, and writes its record. A call without agent, credits or slot is rejected before
  * it rings. See docs/reference/calls.md.
  */
@@ -96,6 +102,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
       const links = yield* CallLinksRepo
       const settlement = yield* Settlement
       const sql = yield* SqlClient.SqlClient
+      const inOrder = (yield* Effect.makeSemaphore(mostAtOnce)).withPermits(1)
 
       const record = ({ incoming, link, node_id, org_id, project_id, telephony, ...call }: ArrivedCall) =>
         Effect.gen(function* () {
@@ -169,7 +176,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
 
       return {
         admitOutbound: Effect.fn("CallAdmission.admitOutbound")((call) =>
-          sql.withTransaction(recordOutbound(call)).pipe(
+          inOrder(sql.withTransaction(recordOutbound(call))).pipe(
             Effect.orDie,
             Effect.tap((made) =>
               Effect.sync(() =>
@@ -180,7 +187,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
         ),
         admit: Effect.fn("CallAdmission.admit")(function* (call) {
           // One transaction: a slot without a record would never be released, and a rejected call would never end.
-          const made = yield* sql.withTransaction(record(call)).pipe(
+          const made = yield* inOrder(sql.withTransaction(record(call))).pipe(
             Effect.catchTag("ClosedLink", () => Effect.succeed(closedLink)),
             Effect.orDie
           )

@@ -49,6 +49,9 @@ export interface AdmittedCall {
 /** How long live calls may take to end when the process stops. */
 const graceMs = 9_000
 
+/** How many calls are settled at once; see `CallAdmission`. */
+const mostSettled = 3
+
 /** The calls that are live in this process, from admission to settlement. */
 export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
   LiveCalls,
@@ -88,6 +91,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
       const { telephony: networks } = yield* Providers
       const live = new Map<string, LiveCall>()
       let draining = false
+      const inOrder = (yield* Effect.makeSemaphore(mostSettled)).withPermits(1)
 
       const calls = yield* FiberSet.make<void>()
       const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
@@ -159,7 +163,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
           if (finished !== undefined) {
             const recorded =
               recording === undefined ? undefined : { seconds: recording.seconds(), writer: owner.node_id }
-            yield* Effect.zipRight(journal.flush, persistently(settlement.settle(owner, finished, recorded)))
+            yield* Effect.zipRight(journal.flush, persistently(inOrder(settlement.settle(owner, finished, recorded))))
           }
           live.delete(owner.public_id)
           yield* Deferred.succeed(settled, undefined)

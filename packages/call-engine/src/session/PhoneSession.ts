@@ -125,6 +125,8 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
         })
         session.feed({ _tag: "Answered" })
         answered.onAnswered()
+        // The line is known from now on, and not only after the first turn.
+        session.feed({ _tag: "MediaReported", ...answered.used(), line: answered.line() })
       })
 
     /** Answers or dials. */
