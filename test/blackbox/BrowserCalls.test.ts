@@ -4,6 +4,7 @@ import { Context, Effect, Either, Layer } from "effect"
 import * as ApiClient from "../src/blackbox/ApiClient.ts"
 import * as BrowserPhone from "../src/blackbox/BrowserPhone.ts"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
+import { eventually } from "../src/blackbox/Inbox.ts"
 import * as Line from "../src/blackbox/Line.ts"
 import * as ServerProcess from "../src/blackbox/ServerProcess.ts"
 
@@ -146,6 +147,25 @@ layer(Server.layer, { timeout: "90 seconds", excludeTestServices: true })("Brows
     })
   )
 
+  it.scoped("line.codec is known when the call was answered, before the agent has finished its first turn", () =>
+    Effect.gen(function* () {
+      const server = yield* Server
+      const first_message = "This is a long greeting. ".repeat(20)
+      const line = yield* Line.open(server, () => Line.configuration(script, { first_message }))
+      const { body: link } = yield* server.api.post(`/v1/agents/${line.agentId}/browser-calls`, {})
+      const page = yield* BrowserPhone.connect(`${server.url}/telephony/browser/${textAt(link, "token")}`)
+      const callId = String((yield* page.until("ringing"))["call_id"])
+      yield* page.until("answered")
+      const { body } = yield* eventually(
+        "the answered call",
+        server.api.get(`/v1/calls/${callId}`),
+        ({ body }) => body["status"] === "in-progress"
+      )
+      expect([ApiClient.at(body, "line.codec"), body["transcript"]]).toEqual(["L16", []])
+      page.leave()
+    })
+  )
+
   it.scoped("max_calls counts calls that start, also when several start at once", () =>
     Effect.gen(function* () {
       const { callsOf, link } = yield* agent
@@ -155,6 +175,10 @@ layer(Server.layer, { timeout: "90 seconds", excludeTestServices: true })("Brows
         { concurrency: "unbounded" }
       )
       const pages = started.flatMap((page) => (Either.isRight(page) ? [page.right] : []))
+      // The others are refused before the upgrade.
+      expect(started.flatMap((page) => (Either.isLeft(page) ? [page.left] : []))).toEqual(
+        Array.from({ length: 4 }, () => ({ status: 404 }))
+      )
       const outcomes = yield* Effect.forEach(
         pages,
         ({ inbox }) => inbox.find("the outcome", ({ event }) => event === "answered" || event === "refused"),
@@ -174,6 +198,8 @@ layer(Server.layer, { timeout: "90 seconds", excludeTestServices: true })("Brows
       const { line, link, server } = yield* agent
       const { url } = yield* link({ max_calls: 1000 })
       const last = url.endsWith("A") ? "B" : "A"
+      const slash = yield* ApiClient.call(`${url}/`, "GET")
+      expect([slash.status, slash.text.includes("This link does not work")]).toEqual([404, true])
       for (const wrong of [url.slice(0, -1) + last, url.slice(0, -1), `${url}A`, `${server.url}/telephony/browser/x`]) {
         const page = yield* ApiClient.call(wrong, "GET")
         expect([page.status, page.text.includes("This link does not work")]).toEqual([404, true])

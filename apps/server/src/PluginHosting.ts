@@ -20,7 +20,12 @@ export const commandPlugins = (options: PluginLoader.LoaderOptions = {}) =>
     Layer.provide(
       Layer.effect(
         HostResources,
-        Effect.zipWith(HostResources, resources, ({ linkState, secret }, made) => ({ ...made, linkState, secret }))
+        Effect.zipWith(HostResources, resources, ({ callsLeft, linkState, secret }, made) => ({
+          ...made,
+          callsLeft,
+          linkState,
+          secret
+        }))
       )
     )
   )
@@ -32,8 +37,8 @@ export const serverPlugins = PluginLoader.layer().pipe(
       HostResources,
       Effect.gen(function* () {
         const { secret } = yield* RecordingsRepo
-        const { state } = yield* CallLinksRepo
-        return { ...(yield* resources), linkState: state, secret: yield* secret("plugin-tokens") }
+        const { callsLeft, state } = yield* CallLinksRepo
+        return { ...(yield* resources), callsLeft, linkState: state, secret: yield* secret("plugin-tokens") }
       })
     ).pipe(Layer.provide([RecordingsRepo.layer, CallLinksRepo.layer]))
   )

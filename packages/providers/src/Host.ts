@@ -64,7 +64,7 @@ export interface HostResampler {
  */
 export type LinkState = "open" | "closed" | "unknown"
 
-/** What the server gives to a plugin. All methods but `linkState` are synchronous. */
+/** What the server gives to a plugin. All methods but `linkState` and `callsLeft` are synchronous. */
 export interface Host {
   /** `SVC_BASE_URL`, the public address of the server, without a slash at its end; null when it is not set. */
   readonly baseUrl: string | null
@@ -85,6 +85,8 @@ export interface Host {
   readonly verify: (token: string) => unknown
   /** The state of the call link with this token: one that `POST /v1/agents/<id>/browser-calls` has made. */
   readonly linkState: (token: string) => Effect.Effect<LinkState>
+  /** How many more calls can start with this call link; 0 too when that is not known. A call counts when it is admitted. */
+  readonly callsLeft: (token: string) => Effect.Effect<number>
   /**
    * A detector of the engine for one stream of PCM16, in frames of 20 ms, at a multiple of 8,000 Hz up to 48,000; throws for
    * another rate. Call its `close` at the end.

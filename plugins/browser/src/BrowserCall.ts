@@ -52,6 +52,8 @@ export interface CallOptions {
   readonly onDone: () => void
   /** The engine refused the call. */
   readonly onRefused: () => void
+  /** The engine has admitted or refused the call, also one whose page has left. */
+  readonly onDecided: () => void
 }
 
 /**
@@ -117,6 +119,7 @@ export class BrowserCall {
       link: this.link,
       headers: {},
       ringing: (call_id) => {
+        this.#options.onDecided()
         if (this.#state === "offered") this.#send({ event: "ringing", call_id })
       },
       answer: ({ formats }) =>
@@ -131,6 +134,7 @@ export class BrowserCall {
           return Effect.succeed(this.#leg)
         }),
       reject: (cause) => {
+        this.#options.onDecided()
         if (this.#state !== "offered") return
         this.#options.onRefused()
         this.#end({ event: "refused", cause })

@@ -6,11 +6,15 @@ import { type IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Effect, Layer, Queue, Schedule, Stream } from "effect"
 import { Allowance } from "./Allowance.ts"
 import { BrowserCall, closeCodes, format } from "./BrowserCall.ts"
+import { LinkStarts } from "./LinkStarts.ts"
 import { isOwnPage } from "./Origin.ts"
 import * as Pages from "./Pages.ts"
 
 /** How often calls are checked for pages that are gone. */
 const checkEvery = "250 millis"
+
+/** How long a request for a socket waits for calls of its link that start before it. */
+const longestWait = "20 seconds"
 
 /** Calls of one link that the engine may refuse at once, and in the long run, before the link has to wait. */
 const refusals = { perSecond: 0.2, burst: 20 }
@@ -34,7 +38,7 @@ export const layer = ({
   host,
   origins
 }: {
-  readonly host: Pick<Host, "baseUrl" | "linkState">
+  readonly host: Pick<Host, "baseUrl" | "callsLeft" | "linkState">
   /** The origins whose pages may embed ours. */
   readonly origins: ReadonlyArray<string>
 }): Layer.Layer<Telephony, PluginError> =>
@@ -49,6 +53,7 @@ export const layer = ({
       const calls = new Map<string, BrowserCall>()
       /** Refused calls by link, the oldest first. */
       const refused = new Map<string, Allowance>()
+      const starts = new LinkStarts(now)
 
       const onRefused = (link: string): void => {
         const allowance = refused.get(link) ?? new Allowance({ ...refusals, now: now() })
@@ -63,6 +68,7 @@ export const layer = ({
         const call: BrowserCall = new BrowserCall(socket, {
           link,
           now,
+          onDecided: starts.accepted(link).decide,
           onDone: () => calls.delete(call.key),
           onRefused: () => onRefused(link)
         })
@@ -74,6 +80,7 @@ export const layer = ({
         Effect.repeat(
           Effect.sync(() => {
             for (const call of calls.values()) call.check()
+            starts.check()
           }),
           Schedule.spaced(checkEvery)
         )
@@ -90,7 +97,10 @@ export const layer = ({
         if (query.has("resume")) return Effect.succeed(accepted)
         const link = params.token ?? ""
         if (refused.get(link)?.isSpent(now()) === true) return Effect.succeed(pages.busy)
-        return Effect.map(host.linkState(link), (state) => (state === "open" ? undefined : pages.ofClosed(state)))
+        return starts.reserve(link, host.linkState(link), host.callsLeft(link)).pipe(
+          Effect.timeoutTo({ duration: longestWait, onSuccess: (state) => state, onTimeout: () => "unknown" as const }),
+          Effect.map((state) => (state === undefined ? accepted : pages.ofClosed(state)))
+        )
       }
 
       const routes: ReadonlyArray<Route> = [
@@ -99,10 +109,13 @@ export const layer = ({
           _tag: "Http",
           method: "GET",
           path: "/:token",
-          handle: ({ params }) =>
-            Effect.map(host.linkState(params.token ?? ""), (state) =>
-              state === "open" ? pages.call : pages.ofClosed(state)
-            )
+          handle: ({ params, path }) =>
+            // With a slash at its end the address is another one.
+            path.endsWith("/")
+              ? Effect.succeed(pages.ofClosed("closed"))
+              : Effect.map(host.linkState(params.token ?? ""), (state) =>
+                  state === "open" ? pages.call : pages.ofClosed(state)
+                )
         },
         {
           _tag: "WebSocket",

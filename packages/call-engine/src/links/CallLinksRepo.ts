@@ -38,6 +38,8 @@ export class CallLinksRepo extends Context.Tag("@svc/call-engine/CallLinksRepo")
     readonly find: (token: string) => Effect.Effect<OpenLink | undefined>
     /** The same for who needs no link; never dies. */
     readonly state: (token: string) => Effect.Effect<LinkState>
+    /** How many more calls can start with it; 0 too when the database cannot be reached; never dies. */
+    readonly callsLeft: (token: string) => Effect.Effect<number>
     /** At the end of the transaction that admits a call: counts the call. False when the link is closed by now. */
     readonly take: (id: number) => Effect.Effect<boolean>
     readonly deleteOfAgent: (agentId: number) => Effect.Effect<void>
@@ -52,6 +54,7 @@ export class CallLinksRepo extends Context.Tag("@svc/call-engine/CallLinksRepo")
       const sql = yield* SqlClient.SqlClient
       const isOpen = sql`expires_at > now() and calls < max_calls`
       const links = Schema.decodeUnknown(Schema.Array(OpenLink))
+      const counts = Schema.decodeUnknown(Schema.Array(Schema.Struct({ calls_left: Schema.Int })))
       const expiries = Schema.decodeUnknown(Schema.Tuple(Schema.Struct({ expires_at: Schema.DateFromSelf })))
 
       const find = Effect.fn("CallLinksRepo.find")(function* (token: string) {
@@ -63,6 +66,15 @@ export class CallLinksRepo extends Context.Tag("@svc/call-engine/CallLinksRepo")
         )
         return link
       }, Effect.orDie)
+
+      const callsLeft = Effect.fn("CallLinksRepo.callsLeft")(function* (token: string) {
+        if (!isToken(token)) return 0
+        const [link] = yield* counts(
+          yield* sql`
+            select max_calls - calls as calls_left from call_links where token_hash = ${hashOf(token)} and ${isOpen}`
+        )
+        return link?.calls_left ?? 0
+      })
 
       return {
         insert: Effect.fn("CallLinksRepo.insert")(function* ({ expires_in, metadata, token, ...link }: NewLink) {
@@ -82,6 +94,10 @@ export class CallLinksRepo extends Context.Tag("@svc/call-engine/CallLinksRepo")
             Effect.catchAllDefect((defect) =>
               Effect.as(Effect.logWarning("A call link could not be looked up", defect), "unknown" as const)
             )
+          ),
+        callsLeft: (token) =>
+          Effect.catchAllCause(callsLeft(token), (cause) =>
+            Effect.as(Effect.logWarning("The calls of a link could not be counted", cause), 0)
           ),
         take: Effect.fn("CallLinksRepo.take")(function* (id: number) {
           const taken = yield* sql`update call_links set calls = calls + 1 where id = ${id} and ${isOpen} returning 1`

@@ -9,13 +9,14 @@ import { Context, Effect } from "effect"
  * address, tokens are valid in this process only, no call link is open, and there is no signal processing.
  */
 export class HostResources extends Context.Reference<HostResources>()("@svc/plugin-host/HostResources", {
-  defaultValue: (): Pick<Host, "baseUrl" | "linkState" | "makeResampler" | "makeVoiceActivity"> & {
+  defaultValue: (): Pick<Host, "baseUrl" | "callsLeft" | "linkState" | "makeResampler" | "makeVoiceActivity"> & {
     readonly secret: string
     /** The folder in which plugins have their folders. */
     readonly pluginsDir: string
   } => ({
     baseUrl: null,
     linkState: () => Effect.succeed("closed"),
+    callsLeft: () => Effect.succeed(0),
     pluginsDir: path.join(tmpdir(), "svc-plugins"),
     secret: randomBytes(32).toString("hex"),
     makeVoiceActivity: () => {

@@ -21,7 +21,7 @@ export const asPlugin = (plugin: string) => Effect.annotateLogs(annotation, plug
 /** The `Host` of one plugin. It logs with the loggers and the level of the fiber that makes it. */
 export const makeHost = (plugin: string): Effect.Effect<Host> =>
   Effect.gen(function* () {
-    const { baseUrl, linkState, makeResampler, makeVoiceActivity, pluginsDir, secret } = yield* HostResources
+    const { baseUrl, callsLeft, linkState, makeResampler, makeVoiceActivity, pluginsDir, secret } = yield* HostResources
     const clock = yield* Effect.clock
     const runtime = yield* Effect.runtime<never>()
     const entry =
@@ -49,6 +49,7 @@ export const makeHost = (plugin: string): Effect.Effect<Host> =>
       metrics: pluginMetrics(plugin, () => log.warning("has too many metrics; further ones are not counted")),
       ...pluginTokens(plugin, secret, () => clock.unsafeCurrentTimeMillis()),
       linkState,
+      callsLeft,
       makeVoiceActivity: (sampleRate) => {
         checkRate("the sample rate of a detector", sampleRate, isRate(sampleRate) && sampleRate % 8000 === 0)
         return makeVoiceActivity(sampleRate)

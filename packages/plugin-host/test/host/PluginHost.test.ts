@@ -37,6 +37,7 @@ const load = Layer.build(PluginLoader.layer({ directory, required: [] })).pipe(
 
 const resources = {
   baseUrl: "https://voice.example.com",
+  callsLeft: () => Effect.succeed(0),
   linkState: () => Effect.succeed("closed" as const),
   secret: "of the installation",
   pluginsDir: "/var/lib/svc/plugins",

@@ -25,6 +25,7 @@ describe("a token of a plugin", () => {
     Effect.gen(function* () {
       const { sign, verify } = yield* Effect.provideService(makeHost("browser"), HostResources, {
         baseUrl: null,
+        callsLeft: () => Effect.succeed(0),
         linkState: () => Effect.succeed("closed" as const),
         secret: "shared",
         pluginsDir: "plugins",

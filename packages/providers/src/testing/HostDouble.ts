@@ -19,6 +19,8 @@ export interface HostDouble {
   readonly recorded: (name: string) => ReadonlyArray<number>
   /** Call links by their tokens; others are `closed`. */
   readonly links: Map<string, LinkState>
+  /** How many calls can start with an open link, by its token; absent: 1000. */
+  readonly callsLeft: Map<string, number>
   /** Detectors that are not closed. */
   readonly openDetectors: () => number
 }
@@ -54,6 +56,7 @@ export const makeHostDouble = (
     const records = new Map<string, Array<number>>()
     const tokens = new Map<string, { readonly json: string; readonly expires: number }>()
     const links = new Map<string, LinkState>()
+    const callsLeft = new Map<string, number>()
     let detectors = 0
     const entry =
       (level: LoggedEntry["level"]) =>
@@ -86,6 +89,7 @@ export const makeHostDouble = (
           : JSON.parse(known.json)
       },
       linkState: (token) => Effect.sync(() => links.get(token) ?? "closed"),
+      callsLeft: (token) => Effect.sync(() => (links.get(token) === "open" ? (callsLeft.get(token) ?? 1000) : 0)),
       makeVoiceActivity: () => {
         detectors++
         return {
@@ -102,6 +106,7 @@ export const makeHostDouble = (
       counted: (name) => counts.get(name) ?? 0,
       recorded: (name) => records.get(name) ?? [],
       links,
+      callsLeft,
       openDetectors: () => detectors
     }
   })
