@@ -21,6 +21,8 @@ export class SentFrames {
   #heardSlot = Number.NEGATIVE_INFINITY
   #leastBehind = window
   #heard = 0
+  /** Frames still to come of those that arrive together. */
+  #together = 0
 
   /** `frameBytes`: the bytes of a frame. */
   constructor(frameBytes: number) {
@@ -38,6 +40,12 @@ export class SentFrames {
     this.#slots[at] = this.#sentSlot
   }
 
+  /** The next `count` frames heard arrive together at `now`: they were heard until now, and not all of them now. */
+  arrive(count: number, now: number): void {
+    this.#together = count
+    this.#heardSlot = Math.min(this.#heardSlot, Math.floor(now / frameMs) - count)
+  }
+
   /**
    * The frame that was sent while the next frame heard, which arrives at `now`, was; undefined: none. `onMissed` gets before,
    * in order, what was sent in the slots in which the line was silent and nothing was heard, 50 at most.
@@ -45,10 +53,11 @@ export class SentFrames {
   take(now: number, onMissed: (frame: Uint8Array | undefined) => void = ignore): Uint8Array | undefined {
     const time = Math.floor(now / frameMs)
     const next = Math.min(this.#heardSlot + 1, time)
-    const isBehind = time - next > furthestBehind
-    this.#heardSlot = isBehind ? time : next
+    const isBehind = time - next > furthestBehind + this.#together
+    this.#heardSlot = isBehind ? time - Math.max(0, this.#together - 1) : next
+    this.#together = Math.max(0, this.#together - 1)
     if (isBehind) {
-      for (let slot = Math.max(next, time - mostMissed); slot < time; slot++) onMissed(this.#at(slot))
+      for (let slot = Math.max(next, time - mostMissed); slot < this.#heardSlot; slot++) onMissed(this.#at(slot))
     }
     this.#leastBehind = Math.min(this.#leastBehind, time - this.#heardSlot)
     if (++this.#heard === window) {

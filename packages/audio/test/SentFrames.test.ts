@@ -50,6 +50,33 @@ describe("SentFrames", () => {
     expect(missed).toEqual(Array.from({ length: 50 }, (_, n) => n + 49))
   })
 
+  it("pairs frames that arrive together with those sent while each was heard, after silence and in a running line", () => {
+    const sent = new SentFrames(1)
+    for (let n = 0; n < 100; n++) sent.put(frame(n), 20 * n)
+    const missed: Array<number | undefined> = []
+    const hear = (now: number, count: number) => {
+      missed.length = 0
+      sent.arrive(count, now)
+      return Array.from({ length: count }, () => sent.take(now, (bytes) => missed.push(bytes?.[0]))?.[0])
+    }
+    const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n)
+    // Nothing was heard before.
+    expect(hear(20 * 60, 16)).toEqual(numbers(45, 60))
+    // Nothing was heard for a second.
+    expect(hear(20 * 99, 16)).toEqual(numbers(84, 99))
+    expect(missed).toEqual(numbers(61, 83))
+    // The line went on with silence, until 16 frames with what was heard meanwhile came.
+    const line = new SentFrames(1)
+    for (let n = 0; n < 40; n++) {
+      line.put(frame(n), 20 * n)
+      line.take(20 * n)
+    }
+    line.arrive(16, 20 * 39)
+    expect(Array.from({ length: 16 }, () => line.take(20 * 39)?.[0])).toEqual(numbers(24, 39))
+    line.put(frame(40), 20 * 40)
+    expect(line.take(20 * 40)?.[0]).toBe(40)
+  })
+
   it("keeps a constant distance when frames arrive with jitter or in bursts", () => {
     const jittery = Array.from({ length: 200 }, (_, i) => 200 + 20 * i + (i % 3) * 9)
     const bursts = Array.from({ length: 200 }, (_, i) => 200 + 60 * Math.floor(i / 3))
