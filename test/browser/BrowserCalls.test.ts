@@ -120,6 +120,51 @@ describe("Browser calls in a browser", () => {
       })
     )
 
+    it.scoped(
+      "sends nothing of a silent microphone, and what is said after it whole, from its first soft letter on",
+      () =>
+        Effect.gen(function* () {
+          const server = yield* Server
+          const { path } = yield* agentAt(server)
+          const words = spoken("Fish and chips, please. And six.")
+          const file = yield* Sound.microphoneFile([Sound.silence(6), words, Sound.silence(60)])
+          let sent: ReadonlyArray<Int16Array> = []
+          const chromium = yield* Browser.launchWithMicrophone(file)
+          const { page } = yield* Browser.open(chromium, server.url + path, phone, (page) => {
+            sent = Sound.sentBy(page)
+            return Effect.zipRight(Sound.takeTones(page), Sound.record(page))
+          })
+          yield* click(page, "Start call")
+          yield* eventually(
+            "the recording",
+            Sound.recorded(page),
+            ({ microphone, rate }) => microphone.length / rate > 9 + words.length / Sound.microphoneRate
+          )
+          // A frame at a time for 0.6 s, nothing, and 300 ms at once when it begins.
+          const opening = sent.findIndex(({ length }) => length > 320)
+          expect(opening).toBeGreaterThan(0)
+          expect(opening).toBeLessThanOrEqual(35)
+          expect(sent[opening]).toHaveLength(16 * 320)
+          const speech = Float32Array.from(
+            sent.slice(opening).flatMap((samples) => [...samples]),
+            (sample) => sample / 32_768
+          )
+          const options = { level: 0.003, pause: 1 }
+          const heard = Sound.stretches(speech, 16_000, options)
+          expect(heard).toHaveLength(1)
+          const lengthOf = (part: { readonly from: number; readonly to: number } | undefined) =>
+            part === undefined ? Number.NaN : part.to - part.from
+          const [original] = Sound.stretches(
+            Float32Array.from(words, (sample) => sample / 32_768),
+            Sound.microphoneRate,
+            options
+          )
+          expect(Math.abs(lengthOf(heard[0]) - lengthOf(original))).toBeLessThan(0.03)
+          const tail = speech.length / 16_000 - (heard[0]?.to ?? Number.NaN)
+          expect([(heard[0]?.from ?? 0) > 0.25, tail > 0.55, tail < 0.7]).toEqual([true, true, true])
+        })
+    )
+
     it.scoped("real speech stops the agent at the loudspeaker within interrupt_after_ms and 150 ms", () =>
       Effect.gen(function* () {
         const server = yield* Server

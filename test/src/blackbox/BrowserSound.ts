@@ -154,6 +154,18 @@ const at16kHz = (sound: Float32Array, rate: number): Int16Array => {
   return Int16Array.from([...resampler.push(pcm), ...resampler.end()])
 }
 
+/** The messages of audio that a page sends from now on, PCM16 at 16 kHz. */
+export const sentBy = (page: Page): ReadonlyArray<Int16Array> => {
+  const sent: Array<Int16Array> = []
+  page.on("websocket", (socket) =>
+    socket.on("framesent", ({ payload }) => {
+      if (typeof payload === "string") return
+      sent.push(new Int16Array(payload.buffer.slice(payload.byteOffset, payload.byteOffset + payload.length)))
+    })
+  )
+  return sent
+}
+
 /** The utterances of tone speech in a sound. */
 export const heard = (sound: Float32Array, rate: number): ReadonlyArray<string> => {
   const found: Array<string> = []
