@@ -1,0 +1,52 @@
+import type { Host } from "@svc/providers/Host"
+import { Effect } from "effect"
+import type { Codec } from "./Codec.ts"
+import type { CallEvent } from "./dialog/Output.ts"
+import type { RtpMedia } from "./rtp/RtpMedia.ts"
+import type { Signaling } from "./Signaling.ts"
+import type { SipCallOptions } from "./SipCall.ts"
+import { addressAt, type Trunk, targetAt } from "./Trunk.ts"
+import { bracketed } from "./transport/LocalAddress.ts"
+
+/** What the calls of a process share. */
+export interface CallContext {
+  readonly signaling: Signaling
+  readonly media: RtpMedia
+  /** In the order of preference. */
+  readonly codecs: ReadonlyArray<Codec>
+  readonly trunk: Trunk | undefined
+  readonly transfer: "auto" | "refer" | "bridge"
+  readonly log: Host["log"]
+  /** Runs an effect until it ends, or the plugin stops. */
+  readonly fork: (effect: Effect.Effect<void>) => void
+  /** Who listens to the events of a call, until it is over. */
+  readonly listeners: Map<string, (event: CallEvent) => void>
+}
+
+/** What an answered call needs of the context. `peer` is an address of the other side, `user` our number. */
+export const callOptions = (context: CallContext, call: string, peer: string, user: string): SipCallOptions => {
+  const { fork, listeners, signaling, transfer, trunk } = context
+  const host = bracketed(signaling.addressFor(peer))
+  return {
+    carrierCallId: signaling.agent.callId(call) ?? call,
+    command: (command) => signaling.perform(signaling.agent.command(call, command, signaling.now())),
+    fork,
+    later: (ms, run) =>
+      fork(
+        Effect.zipRight(
+          Effect.sleep(ms),
+          Effect.sync(() => {
+            if (listeners.has(call)) run()
+          })
+        )
+      ),
+    refer:
+      transfer === "bridge"
+        ? undefined
+        : (target) => ({
+            target: targetAt(trunk, bracketed(peer), target),
+            by: trunk === undefined ? `sip:${user}@${host}` : addressAt(trunk, user)
+          }),
+    isFallback: transfer === "auto"
+  }
+}

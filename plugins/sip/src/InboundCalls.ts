@@ -1,0 +1,137 @@
+import type { AudioFormat } from "@svc/providers/Audio"
+import { CallGone, type IncomingCall } from "@svc/providers/Telephony"
+import { Deferred, Effect, FiberId } from "effect"
+import { type CallContext, callOptions } from "./CallContext.ts"
+import * as CallMedia from "./CallMedia.ts"
+import { calledOf, callerOf, headersOf, refusalOf } from "./CallParty.ts"
+import type { Codec } from "./Codec.ts"
+import type * as Inbound from "./dialog/Inbound.ts"
+import type { CallEvent } from "./dialog/Output.ts"
+import { LegEvents } from "./LegEvents.ts"
+import type { Request } from "./message/Message.ts"
+import { SipCall } from "./SipCall.ts"
+import * as Description from "./sdp/Description.ts"
+import * as Negotiation from "./sdp/Negotiation.ts"
+import type { Peer } from "./transaction/Peer.ts"
+
+interface Arrived {
+  readonly call: string
+  readonly request: Request
+  readonly peer: Peer
+}
+
+const matches = (one: AudioFormat, other: AudioFormat): boolean =>
+  one.encoding === other.encoding && one.sampleRate === other.sampleRate
+
+/** The offer of an INVITE: `none` when it has no body. */
+const offerOf = (request: Request): Description.Description | "none" | "malformed" =>
+  request.body.length === 0 ? "none" : (Description.parse(request.body) ?? "malformed")
+
+/** Takes an INVITE: gives the call to the engine, or refuses it when no audio is possible. */
+export const take = (
+  context: CallContext,
+  { call, peer, request }: Arrived,
+  offer: (incoming: IncomingCall) => void
+): void => {
+  const { codecs, listeners, media, signaling, trunk } = context
+  const command = (given: Inbound.Command): void =>
+    signaling.perform(signaling.agent.command(call, given, signaling.now()))
+  const offered = offerOf(request)
+  if (offered === "malformed") {
+    command({ _tag: "Reject", status: 400, reason: "Malformed session description" })
+    return
+  }
+  const isPossible = offered === "none" || Negotiation.agree(offered, { codecs, direction: "sendrecv" }) !== undefined
+  if (!isPossible) {
+    command({ _tag: "Reject", status: 488, reason: "Not Acceptable Here" })
+    return
+  }
+
+  const canceled = Deferred.unsafeMake<void>(FiberId.none)
+  let state: "offered" | "answering" | "answered" | "over" = "offered"
+  let sipCall: SipCall | undefined
+  let early: Array<CallEvent> = []
+  const finish = (): void => {
+    if (state === "over") return
+    state = "over"
+    Deferred.unsafeDone(canceled, Effect.void)
+  }
+  listeners.set(call, (event) => {
+    if (event._tag === "Canceled" || event._tag === "Ended") listeners.delete(call)
+    if (sipCall !== undefined) sipCall.on(event)
+    else if (event._tag === "Canceled" || event._tag === "Ended") finish()
+    else early = [...early, event].slice(-16)
+  })
+  const user = calledOf(request, trunk?.account?.username)
+
+  /** The codec of the leg: the caller's first one that the engine can take. */
+  const chosen = (formats: ReadonlyArray<AudioFormat>): ReadonlyArray<Codec> => {
+    const usable = codecs.filter(({ format }) => formats.some((each) => matches(each, format)))
+    if (offered === "none") return usable
+    const agreed = Negotiation.agree(offered, { codecs: usable, direction: "sendrecv" })
+    return agreed === undefined ? [] : [agreed.codec, ...usable.filter((codec) => codec !== agreed.codec)]
+  }
+
+  const reject = (status: number, reason: string): void => {
+    if (state !== "offered" && state !== "answering") return
+    state = "over"
+    listeners.delete(call)
+    command({ _tag: "Reject", status, reason })
+  }
+
+  const { from, name } = callerOf(request)
+  offer({
+    id: signaling.agent.callId(call) ?? call,
+    from,
+    ...(name === undefined ? {} : { callerName: name }),
+    to: user,
+    headers: headersOf(request),
+    ringing: () => {
+      if (state === "offered") command({ _tag: "Ring" })
+    },
+    answer: ({ formats }) =>
+      Effect.gen(function* () {
+        if (state === "over") return yield* new CallGone({ reason: "the caller hung up" })
+        if (state !== "offered") return yield* new CallGone({ reason: "the call is answered already" })
+        const usable = chosen(formats)
+        const [codec] = usable
+        if (codec === undefined) {
+          reject(488, "Not Acceptable Here")
+          return yield* new CallGone({ reason: "the caller's phone has none of the audio formats" })
+        }
+        state = "answering"
+        const events = new LegEvents()
+        const opened = yield* Effect.either(
+          CallMedia.open(media, events.emit, {
+            codecs: usable,
+            codec,
+            address: signaling.addressFor(peer.address),
+            sessionId: String(Number.parseInt(call.slice(0, 8), 16)),
+            source: peer.address
+          })
+        )
+        if (opened._tag === "Left") {
+          reject(503, "Service Unavailable")
+          return yield* new CallGone({ reason: opened.left.message })
+        }
+        const audio = opened.right
+        const sdp = offered === "none" ? audio.offer() : audio.answer(request.body)
+        // The caller may have hung up while the ports were opened.
+        const isOver = (): boolean => state === "over"
+        if (isOver() || sdp === undefined) {
+          yield* audio.close
+          return yield* new CallGone({ reason: "the caller hung up" })
+        }
+        state = "answered"
+        sipCall = new SipCall(audio, events, callOptions(context, call, peer.address, user))
+        command({ _tag: "Answer", sdp })
+        for (const event of early) sipCall.on(event)
+        return sipCall.leg
+      }),
+    reject: (cause) => {
+      const { reason, status } = refusalOf(cause)
+      reject(status, reason)
+    },
+    canceled: Deferred.await(canceled)
+  })
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from "node:crypto"
+import type { Host } from "@svc/providers/Host"
+import { Effect, FiberSet, type Scope } from "effect"
+import * as Dialog from "./dialog/Dialog.ts"
+import { type Effect as AgentEffect, UserAgent } from "./dialog/UserAgent.ts"
+import type * as Message from "./message/Message.ts"
+import { serialize } from "./message/Serializer.ts"
+import type { Transport } from "./Settings.ts"
+import type { Peer } from "./transaction/Peer.ts"
+import { usualTiming } from "./transaction/Timing.ts"
+import { addressFor, bracketed, isUnspecified } from "./transport/LocalAddress.ts"
+import { literal, locate, type Names } from "./transport/Locator.ts"
+import { SourceLimits } from "./transport/SourceLimits.ts"
+import * as Tcp from "./transport/Tcp.ts"
+import * as Udp from "./transport/Udp.ts"
+
+export interface SignalingOptions {
+  readonly bind: { readonly address: string; readonly port: number }
+  readonly transports: ReadonlyArray<Transport>
+  readonly externalAddress: string | undefined
+  /** Whether messages of this address are read at all. */
+  readonly isAllowed: (address: string) => boolean
+  readonly requestsPerSecond: number
+  readonly callsPerSource: number
+  readonly names: Names
+  readonly log: Host["log"]
+}
+
+/** What the user agent tells. It is called synchronously. */
+export type Told = Exclude<AgentEffect, { readonly _tag: "Send" } | { readonly _tag: "Locate" }>
+
+/** The user agent with its sockets. */
+export interface Signaling {
+  readonly agent: UserAgent
+  /** The address of this machine that this peer reaches: the external one, that of the socket, or of an interface. */
+  readonly addressFor: (peer: string) => string
+  readonly port: number
+  /** Milliseconds, monotonic. */
+  readonly now: () => number
+  /** Carries out what a method of `agent` has returned. */
+  readonly perform: (effects: ReadonlyArray<AgentEffect>) => void
+}
+
+/** Sources that the log has named, at most. */
+const maxNamed = 1000
+
+/** How long the loop sleeps at most while a timer runs, in ms: a timer may be set that is due before. */
+const longestSleep = 100
+
+const fraction = (): number => randomBytes(4).readUInt32BE() / 0x1_0000_0000
+
+const random = (): string => randomBytes(16).toString("hex")
+
+/** Opens the sockets and runs the user agent until the end of the scope. */
+export const open = (
+  options: SignalingOptions,
+  onTold: (told: Told) => void
+): Effect.Effect<Signaling, Udp.ListenFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { bind, externalAddress, isAllowed, log, names, transports } = options
+    const clock = yield* Effect.clock
+    const now = (): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+    const fork = yield* FiberSet.makeRuntime<never>()
+    const limits = new SourceLimits(options.requestsPerSecond)
+    const named = new Set<string>()
+    let tcp: Tcp.Tcp | undefined
+    let udp: Udp.Udp | undefined
+    const isBusy = yield* Effect.makeLatch()
+
+    const localAddress = (peer: string): string =>
+      externalAddress ?? (isUnspecified(bind.address) ? (addressFor(peer) ?? bind.address) : bind.address)
+    const portOf = (transport: Transport): number => (transport === "tcp" ? tcp?.port : udp?.port) ?? bind.port
+
+    const agent = new UserAgent({
+      timing: usualTiming,
+      random,
+      sentBy: ({ address, transport }) => ({ host: bracketed(localAddress(address)), port: portOf(transport) }),
+      callsPerSource: options.callsPerSource
+    })
+
+    const wake = (): void => {
+      if (agent.dueAt !== Number.POSITIVE_INFINITY) isBusy.unsafeOpen()
+    }
+
+    const send = (message: Message.Message, peer: Peer): void => {
+      const bytes = serialize(message)
+      const failed = (): void => perform(agent.transportFailed(message, now()))
+      if (peer.transport === "tcp" && tcp !== undefined) tcp.send(bytes, peer, failed)
+      else if (peer.transport === "udp" && udp !== undefined) udp.send(bytes, peer.address, peer.port)
+      else failed()
+    }
+
+    const find = (effect: Extract<AgentEffect, { readonly _tag: "Locate" }>): void => {
+      const hop = Dialog.nextHop(effect.request)
+      const known = hop === undefined ? undefined : literal(hop)
+      if (known !== undefined || hop === undefined) {
+        perform(known === undefined ? agent.unreachable(effect, now()) : agent.send(effect, known, now()))
+        return
+      }
+      fork(
+        locate(hop, names, transports, fraction).pipe(
+          Effect.match({
+            onFailure: ({ reason }) => {
+              log.warning(`SIP: ${effect.request.method} could not be sent: ${reason}`)
+              perform(agent.unreachable(effect, now()))
+            },
+            onSuccess: ([first]) =>
+              perform(first === undefined ? agent.unreachable(effect, now()) : agent.send(effect, first, now()))
+          })
+        )
+      )
+    }
+
+    const perform = (effects: ReadonlyArray<AgentEffect>): void => {
+      for (const effect of effects) {
+        if (effect._tag === "Send") send(effect.message, effect.peer)
+        else if (effect._tag === "Locate") find(effect)
+        else onTold(effect)
+      }
+      wake()
+    }
+
+    /** Sources that are not allowed get no answer; the operator sees each once. */
+    const admits = (address: string): boolean => {
+      if (isAllowed(address)) return limits.take(address, now())
+      if (!named.has(address) && named.size < maxNamed) {
+        named.add(address)
+        log.warning(`SIP from ${address} is ignored; add the address to SVC_SIP_ALLOW if it is your trunk`)
+      }
+      return false
+    }
+
+    const receive = (bytes: Uint8Array, peer: Peer): void => {
+      if (admits(peer.address)) perform(agent.receive(bytes, peer, now()))
+    }
+
+    if (transports.includes("udp")) {
+      udp = yield* Udp.listen(bind.address, bind.port, (bytes, address, port) =>
+        receive(bytes, { transport: "udp", address, port })
+      )
+    }
+    if (transports.includes("tcp")) {
+      // One port for both, also when it is any free one.
+      const port = bind.port === 0 ? (udp?.port ?? 0) : bind.port
+      tcp = yield* Tcp.listen(bind.address, port, isAllowed, (bytes, from) =>
+        receive(bytes, { transport: "tcp", ...from })
+      )
+    }
+    const turn = Effect.suspend(() => {
+      const due = agent.dueAt
+      if (due === Number.POSITIVE_INFINITY) {
+        isBusy.unsafeClose()
+        return isBusy.await
+      }
+      const wait = due - now()
+      if (wait > 0) return Effect.sleep(Math.max(1, Math.min(longestSleep, wait)))
+      perform(agent.advance(now()))
+      return Effect.yieldNow()
+    })
+    yield* Effect.forkScoped(Effect.forever(turn))
+    return { agent, addressFor: localAddress, port: portOf(transports[0] ?? "udp"), now, perform }
+  })

@@ -1,0 +1,155 @@
+import type { CallLeg } from "@svc/providers/Telephony"
+import type { Effect } from "effect"
+import type { CallMedia } from "./CallMedia.ts"
+import type * as Established from "./dialog/Established.ts"
+import type * as Inbound from "./dialog/Inbound.ts"
+import type { CallEvent } from "./dialog/Output.ts"
+import type { LegEvents } from "./LegEvents.ts"
+import * as Transfer from "./Transfer.ts"
+
+/** Milliseconds in which a transfer must have an outcome: those of the contract, less some for us. */
+export const transferMs = 29_000
+
+export interface SipCallOptions {
+  readonly carrierCallId: string
+  readonly command: (command: Inbound.Command | Established.Command) => void
+  /** Runs an effect that belongs to no fiber. */
+  readonly fork: (effect: Effect.Effect<void>) => void
+  /** Calls back after some ms, unless the call is over. */
+  readonly later: (ms: number, run: () => void) => void
+  /** How a target is addressed in REFER, and by whom; undefined: legs do not transfer. */
+  readonly refer: ((target: string) => { readonly target: string; readonly by: string }) | undefined
+  /** Whether the engine joins a second leg where REFER is refused. */
+  readonly isFallback: boolean
+}
+
+/** An answered call: its leg, and what its signaling does to it. */
+export class SipCall {
+  readonly #options: SipCallOptions
+  readonly #media: CallMedia
+  readonly events: LegEvents
+  #transfer: Transfer.Transfer | undefined
+  #isHeld = false
+
+  constructor(media: CallMedia, events: LegEvents, options: SipCallOptions) {
+    this.#media = media
+    this.events = events
+    this.#options = options
+  }
+
+  get leg(): CallLeg {
+    const { carrierCallId, command, refer } = this.#options
+    return {
+      format: this.#media.format,
+      carrierCallId,
+      marks: "none",
+      // Without telephone events the digits are heard in the audio, or come by INFO.
+      keyEvents: this.#media.hasEvents,
+      quality: () => (this.events.isOver ? this.#media.quality : this.#media.measure()),
+      listen: this.events.listen,
+      send: (frame) => {
+        if (!this.events.isOver) this.#media.send(frame)
+      },
+      mark: () => {},
+      clear: () => this.#media.clear(),
+      hangup: (reason) => this.#hangup(reason),
+      sendDtmf: (digits) => this.#sendDigits(digits),
+      ...(refer === undefined
+        ? {}
+        : {
+            transferBlind: (target: string) => {
+              if (this.events.isOver || this.#transfer !== undefined) return
+              const transfer = Transfer.started
+              this.#transfer = transfer
+              command({ _tag: "Refer", ...refer(target) })
+              this.#options.later(transferMs, () => this.#onTransfer(408, "no outcome came", "notify"))
+            }
+          })
+    }
+  }
+
+  /** What the signaling tells of the call. */
+  on(event: CallEvent): void {
+    const { command } = this.#options
+    switch (event._tag) {
+      case "Confirmed":
+        // The offer was ours and is answered in the ACK.
+        if (event.sdp === undefined || this.#media.agreed !== undefined) return
+        if (this.#media.accept(event.sdp)) this.#onDirection()
+        else this.#end("failed", "488", "the peer's answer has no audio in common with us")
+        return
+      case "Offered": {
+        const sdp = event.sdp === undefined ? this.#media.offer() : this.#media.answer(event.sdp)
+        if (sdp === undefined) {
+          command({ _tag: "Decline", key: event.key, status: 488, reason: "Not Acceptable Here" })
+          return
+        }
+        this.#onDirection()
+        command({ _tag: "Accept", key: event.key, sdp })
+        return
+      }
+      case "Digit":
+        this.events.emit({ _tag: "Dtmf", digit: event.digit, source: "signaling" })
+        return
+      case "Transfer":
+        this.#onTransfer(event.status, event.reason, event.from)
+        return
+      case "Ended":
+        this.#ended(event.ending)
+        return
+      default:
+        return
+    }
+  }
+
+  /** Ends the call at once, such as when the process stops. */
+  #hangup(reason: string): void {
+    if (this.events.isOver) return
+    this.events.close()
+    this.#options.fork(this.#media.close)
+    this.#options.command({ _tag: "Hangup", reason })
+  }
+
+  #end(cause: "hangup" | "failed", code: string | undefined, reason: string | undefined): void {
+    if (this.events.isOver) return
+    this.#options.fork(this.#media.close)
+    this.events.emit({
+      _tag: "Ended",
+      cause,
+      ...(code === undefined ? {} : { code }),
+      ...(reason === undefined ? {} : { reason })
+    })
+    this.#options.command({ _tag: "Hangup", reason: reason ?? cause })
+  }
+
+  #ended({ cause, code, reason }: Extract<CallEvent, { readonly _tag: "Ended" }>["ending"]): void {
+    // Many trunks hang up the old call once the transfer is done, before or instead of the last NOTIFY.
+    if (this.#transfer?.hasRung === true) this.#onTransfer(200, "OK", "notify")
+    this.#end(cause === "failed" ? "failed" : "hangup", code, reason)
+  }
+
+  #onTransfer(status: number, reason: string, from: "refer" | "notify"): void {
+    if (this.#transfer === undefined) return
+    const { next, progress } = Transfer.step(this.#transfer, status, reason, from, this.#options.isFallback)
+    this.#transfer = next === "done" ? undefined : next
+    if (progress !== undefined) this.events.emit(progress)
+    if (progress?.state === "completed") this.#end("hangup", undefined, "the caller was transferred")
+  }
+
+  #onDirection(): void {
+    const direction = this.#media.agreed?.direction
+    const isHeld = direction === "recvonly" || direction === "inactive"
+    if (isHeld === this.#isHeld) return
+    this.#isHeld = isHeld
+    this.events.emit({ _tag: "Hold", on: isHeld })
+  }
+
+  #sendDigits(digits: string): void {
+    if (this.events.isOver || this.#media.sendDigits(digits)) return
+    // One INFO after the other: each waits for the pause that follows a digit.
+    const known = [...digits.toUpperCase()].filter((digit) => /[0-9*#A-DW]/.test(digit))
+    for (const [index, digit] of known.entries()) {
+      if (digit !== "W") this.#options.later(index * 250, () => this.#options.command({ _tag: "Info", digit }))
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { healthy } from "@svc/providers/Health"
+import type { Host } from "@svc/providers/Host"
+import { PluginError } from "@svc/providers/Plugin"
+import { type IncomingCall, Telephony } from "@svc/providers/Telephony"
+import { Effect, FiberSet, Layer, Queue, Redacted, Stream } from "effect"
+import type { CallContext } from "./CallContext.ts"
+import { matcher } from "./Cidr.ts"
+import type { CallEvent } from "./dialog/Output.ts"
+import * as InboundCalls from "./InboundCalls.ts"
+import * as OutboundCalls from "./OutboundCalls.ts"
+import * as RtpMedia from "./rtp/RtpMedia.ts"
+import { allowOf, bindOf, codecsOf, portsOf, type Settings, transportsOf, trunkOf } from "./Settings.ts"
+import * as Signaling from "./Signaling.ts"
+import type { Trunk } from "./Trunk.ts"
+import * as TrunkRegistration from "./TrunkRegistration.ts"
+import * as Dns from "./transport/Dns.ts"
+import type { Names } from "./transport/Locator.ts"
+import type { ListenFailed } from "./transport/Udp.ts"
+
+/** Sources that are allowed without SVC_SIP_ALLOW, beside the trunk: this machine and private networks. */
+const privateRanges: ReadonlyArray<string> = [
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "169.254.0.0/16",
+  "::1",
+  "fc00::/7",
+  "fe80::/10"
+]
+
+const trunkIn = ({ trunkPassword, trunkUri, trunkUsername }: Settings): Trunk | undefined => {
+  const uri = trunkUri === undefined ? undefined : trunkOf(trunkUri)
+  if (uri === undefined) return undefined
+  const password = trunkPassword === undefined ? "" : Redacted.value(trunkPassword)
+  return { uri, account: trunkUsername === undefined ? undefined : { username: trunkUsername, password } }
+}
+
+const notListening = ({ address, code, port, transport }: ListenFailed): PluginError =>
+  new PluginError({
+    plugin: "sip",
+    reason: `SVC_SIP_BIND: cannot listen on ${transport} ${address}:${port} (${code}); choose a free address and port`
+  })
+
+/** The addresses that the trunk has when the server starts; its calls come from there. */
+const trunkAddresses = (trunk: Trunk | undefined, names: Names): Effect.Effect<ReadonlyArray<string>> => {
+  if (trunk === undefined) return Effect.succeed([])
+  const host = trunk.uri.host.replace(/^\[|\]$/g, "")
+  return Effect.map(names.addresses(host), (found) => [...found, host])
+}
+
+/** Telephony over SIP and RTP. See README.md for the settings. */
+export const layer = (
+  settings: Settings,
+  host: Pick<Host, "log">,
+  names: Names = Dns.names
+): Layer.Layer<Telephony, PluginError> =>
+  Layer.scoped(
+    Telephony,
+    Effect.gen(function* () {
+      const { allow, callsPerSource = 100, externalAddress, register = false, requestsPerSecond = 1000 } = settings
+      const bind = bindOf(settings.bind ?? "0.0.0.0:5060") ?? { address: "0.0.0.0", port: 5060 }
+      const ports = portsOf(settings.rtpPorts ?? "20000-21999") ?? { first: 20_000, last: 21_999 }
+      const codecs = codecsOf(settings.codecs ?? "PCMA,PCMU")
+      const trunk = trunkIn(settings)
+      if (register && trunk?.account === undefined) {
+        const reason = "SVC_SIP_REGISTER needs SVC_SIP_TRUNK_URI and SVC_SIP_TRUNK_USERNAME"
+        return yield* new PluginError({ plugin: "sip", reason })
+      }
+      const isAllowed = matcher(
+        allow === undefined ? [...privateRanges, ...(yield* trunkAddresses(trunk, names))] : allowOf(allow)
+      )
+      const incoming = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
+      const fork = yield* FiberSet.makeRuntime<never>()
+      const listeners = new Map<string, (event: CallEvent) => void>()
+      const media = yield* RtpMedia.make({ address: bind.address, firstPort: ports.first, lastPort: ports.last })
+      let registration: TrunkRegistration.TrunkRegistration | undefined
+
+      const onTold = (told: Signaling.Told): void => {
+        if (told._tag === "Event") listeners.get(told.call)?.(told.event)
+        else if (told._tag === "Incoming") InboundCalls.take(context, told, (call) => Queue.unsafeOffer(incoming, call))
+        else registration?.on(told)
+      }
+      const signaling = yield* Signaling.open(
+        {
+          bind,
+          transports: transportsOf(settings.transports ?? "udp,tcp"),
+          externalAddress,
+          isAllowed,
+          requestsPerSecond,
+          callsPerSource,
+          names,
+          log: host.log
+        },
+        onTold
+      ).pipe(Effect.mapError(notListening))
+      const transfer = settings.transfer ?? "auto"
+      const context: CallContext = {
+        signaling,
+        media,
+        codecs,
+        trunk,
+        transfer,
+        log: host.log,
+        fork: (effect) => void fork(effect),
+        listeners
+      }
+      // Calls are ended while the sockets are open, so that phones hear of it.
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          for (const call of [...listeners.keys()]) {
+            signaling.perform(
+              signaling.agent.command(call, { _tag: "Hangup", reason: "shutting down" }, signaling.now())
+            )
+          }
+        })
+      )
+      if (trunk !== undefined && register) registration = yield* TrunkRegistration.start(signaling, trunk, host.log)
+      host.log.info(`SIP on ${bind.address}:${signaling.port}`)
+      return {
+        id: "sip",
+        capabilities: {
+          formats: codecs.map(({ format }) => format),
+          dtmfIn: true,
+          dtmfOut: true,
+          transfer: transfer === "bridge" ? "none" : "refer",
+          earlyMedia: true,
+          playbackMarks: "none"
+        },
+        incoming: Stream.fromQueue(incoming),
+        ...(trunk === undefined ? {} : { outbound: OutboundCalls.make(context, trunk) }),
+        health: Effect.sync(() => registration?.health() ?? healthy),
+        routes: []
+      } as const
+    })
+  )

@@ -1,0 +1,45 @@
+import type { CallEvent, TransferState } from "@svc/providers/Telephony"
+
+/** How a status of the call to the transfer's destination is told: the same as for calls that we place. */
+export const failureOf = (status: number): Exclude<TransferState, "ringing" | "completed"> => {
+  if (status === 486 || status === 600) return "busy"
+  if (status === 480 || status === 408 || status === 487) return "no-answer"
+  return status === 603 ? "rejected" : "failed"
+}
+
+/** A blind transfer in progress (RFC 3515): what REFER and its NOTIFYs mean. */
+export interface Transfer {
+  readonly hasRung: boolean
+}
+
+export const started: Transfer = { hasRung: false }
+
+type Progress = Extract<CallEvent, { readonly _tag: "TransferProgress" }>
+
+/** What a status means. `done`: the transfer is over. `refused`: the peer does not transfer, and nothing was called. */
+export const step = (
+  transfer: Transfer,
+  status: number,
+  reason: string,
+  from: "refer" | "notify",
+  isFallback: boolean
+): { readonly next: Transfer | "done"; readonly progress: Progress | undefined } => {
+  const text = `${status} ${reason}`.trim()
+  if (from === "refer") {
+    const refused = isFallback && status !== 408
+    const progress = {
+      _tag: "TransferProgress",
+      state: "failed",
+      reason: text,
+      ...(refused ? { refused } : {})
+    } as const
+    return { next: "done", progress }
+  }
+  if (status < 180) return { next: transfer, progress: undefined }
+  if (status < 200) {
+    const progress = transfer.hasRung ? undefined : ({ _tag: "TransferProgress", state: "ringing" } as const)
+    return { next: { hasRung: true }, progress }
+  }
+  if (status < 300) return { next: "done", progress: { _tag: "TransferProgress", state: "completed" } }
+  return { next: "done", progress: { _tag: "TransferProgress", state: failureOf(status), reason: text } }
+}

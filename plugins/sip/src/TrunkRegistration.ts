@@ -1,0 +1,93 @@
+import { randomBytes } from "node:crypto"
+import type { Health } from "@svc/providers/Health"
+import { healthy } from "@svc/providers/Health"
+import type { Host } from "@svc/providers/Host"
+import { Effect, type Scope } from "effect"
+import * as Registration from "./dialog/Registration.ts"
+import type { Request } from "./message/Message.ts"
+import * as Uri from "./message/Uri.ts"
+import type { Signaling, Told } from "./Signaling.ts"
+import { addressAt, type Trunk, transportOf } from "./Trunk.ts"
+import { bracketed } from "./transport/LocalAddress.ts"
+
+/** The owner of the requests in the user agent. */
+const owner = "registration"
+
+/** How often a registration looks at its time, and how long it may take to end. */
+const pollEvery = "1 second"
+const stopWithin = "2 seconds"
+
+export interface TrunkRegistration {
+  readonly health: () => Health
+  /** What the user agent tells of requests outside of calls. */
+  readonly on: (told: Told) => void
+}
+
+/** Keeps us registered at the trunk until the end of the scope, which un-registers. */
+export const start = (
+  signaling: Signaling,
+  trunk: Trunk,
+  log: Host["log"]
+): Effect.Effect<TrunkRegistration, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const user = trunk.account?.username
+    const host = bracketed(signaling.addressFor(trunk.uri.host.replace(/^\[|\]$/g, "")))
+    const suffix = transportOf(trunk) === "tcp" ? ";transport=tcp" : ""
+    const contactUri = Uri.text(Uri.make(host, { user, port: signaling.port }))
+    const stopped = yield* Effect.makeLatch()
+    const random = (): string => randomBytes(16).toString("hex")
+    let [is, requests] = Registration.start({
+      registrar: Uri.text(Uri.make(trunk.uri.host, { port: trunk.uri.port, params: trunk.uri.params })),
+      address: addressAt(trunk, user),
+      contact: `<${contactUri}${suffix}>`,
+      account: trunk.account,
+      callId: random(),
+      tag: random().slice(0, 16),
+      salt: random()
+    })
+    const send = (all: ReadonlyArray<Request>): void => {
+      for (const request of all) signaling.perform(signaling.agent.request(owner, request))
+    }
+    const keep = ([next, more]: Registration.Step): void => {
+      if (next.failure !== undefined && next.failure !== is.failure) {
+        log.warning(`SIP: the trunk refused to register us: ${next.failure}`)
+      }
+      if (next.state === "registered" && is.state !== "registered") log.info("SIP: registered at the trunk")
+      is = next
+      if (is.state === "stopped") stopped.unsafeOpen()
+      send(more)
+    }
+    const begin = requests
+    requests = []
+    send(begin)
+    yield* Effect.forkScoped(
+      Effect.forever(
+        Effect.zipRight(
+          Effect.sleep(pollEvery),
+          Effect.sync(() => keep(Registration.advance(is, signaling.now())))
+        )
+      )
+    )
+    yield* Effect.addFinalizer(() =>
+      Effect.zipRight(
+        Effect.sync(() => keep(Registration.stop(is))),
+        Effect.ignore(Effect.timeout(stopped.await, stopWithin))
+      )
+    )
+    return {
+      health: () =>
+        is.failure === undefined
+          ? healthy
+          : { healthy: false, reason: `the trunk of SVC_SIP_TRUNK_URI refused to register us: ${is.failure}` },
+      on: (told) => {
+        if (told._tag === "Response" && told.call === owner) {
+          keep(Registration.response(is, told.sent, told.response, signaling.now()))
+        }
+        if (told._tag === "Failed" && told.call === owner) {
+          keep(
+            Registration.failed(is, told.reason === "timeout" ? "no response" : "it cannot be reached", signaling.now())
+          )
+        }
+      }
+    }
+  })
