@@ -8,6 +8,13 @@ const maxText = 1_000
 export const shortText = (text: string): string =>
   text.length <= maxText ? html(text) : `${html(text.slice(0, maxText))}… (${text.length} characters)`
 
+/** A short text as HTML, with links to the guides that it names, such as `docs/calls.md`. For pages two folders deep. */
+export const linkedText = (text: string): string =>
+  shortText(text).replace(
+    /\bdocs\/([a-z-]+(?:\/[a-z-]+)*)\.md\b/g,
+    (file, guide: string) => `<a href="../../guides/${guide}">${file}</a>`
+  )
+
 const count = (n: number): string => n.toLocaleString("en-US")
 
 /**

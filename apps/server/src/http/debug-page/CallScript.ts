@@ -48,7 +48,7 @@ export const callScript = ({ call, events, left_out, turns }: CallTimeline): str
   const number = (name: string, value: string | null): ReadonlyArray<string> =>
     value === null ? [] : [`${name}: ${quoted(value)}`]
   return [
-    `# From call ${call.call_id}. Play it in the checkout of Svc: npm run simulate -- <this file> --key <a project key>`,
+    `# From ${call.call_id}. Play it in the checkout of Svc: npm run simulate -- <this file> --key <a project key>`,
     ...(isWhole ? [] : ["# The call was longer: its beginning was left out."]),
     `name: ${quoted(`as in ${call.call_id}`)}`,
     ...(isOutbound

@@ -4,7 +4,7 @@ import type { CallTimeline, TimelineProviderRequest } from "@svc/api/calls/CallT
 import { type Beginning, type BodyRoom, jsonBeginning } from "@svc/conversation/BoundedJson"
 import { shortened } from "@svc/conversation/Shortened"
 import { html } from "../documents/Html.ts"
-import { bodyHtml, section, shortText } from "./BoundedText.ts"
+import { bodyHtml, linkedText, section, shortText } from "./BoundedText.ts"
 import { factsOf, settingsOf } from "./CallFacts.ts"
 import { callScript } from "./CallScript.ts"
 import { script, style } from "./DebugPageStyle.ts"
@@ -77,13 +77,13 @@ const headerOf = (timeline: CallTimeline, traceUrl: string | undefined): string 
 const causeOf = ({ failure }: CallTimeline): string =>
   failure === null
     ? ""
-    : `<section class="cause" aria-labelledby="cause"><h2 id="cause">Why it failed: ${html(failure.stage)}</h2><p class="reason">${shortText(failure.reason)}</p><p><strong>What to do:</strong> ${shortText(failure.hint)}</p></section>`
+    : `<section class="cause" aria-labelledby="cause"><h2 id="cause">Why it failed: ${html(failure.stage)}</h2><p class="reason">${shortText(failure.reason)}</p><p><strong>What to do:</strong> ${linkedText(failure.hint)}</p></section>`
 
 const warningsOf = ({ left_out, warnings }: CallTimeline): string => {
   if (warnings.length === 0 && left_out.warnings === 0) return ""
   const rows = warnings.map(
     ({ at, reason, what }) =>
-      `<li><time>${shortClock(at)}</time><div class="what"><strong>${shortText(what)}</strong> ${shortText(reason)}</div></li>`
+      `<li><time>${shortClock(at)}</time><div class="what"><strong>${shortText(what)}</strong> ${linkedText(reason)}</div></li>`
   )
   const more = left_out.warnings === 0 ? "" : `<p class="faint">and ${left_out.warnings} more</p>`
   return `<section class="warnings" aria-labelledby="warnings"><h2 id="warnings">Warnings</h2><ol>${rows.join("")}</ol>${more}</section>`

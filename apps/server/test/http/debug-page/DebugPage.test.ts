@@ -113,6 +113,19 @@ describe("A debug page", () => {
     expect(places).not.toContain(-1)
   })
 
+  it("links the guides that the hint and the warnings name", () => {
+    const hint = "Correct <it>. See docs/reference/agent-server.md."
+    const failure = { stage: "call.started", reason: "see docs/agents.md", hint } as const
+    const warnings = [{ at: 1500, what: "tool.call: docs/calls.md", reason: "See docs/calls.md." }]
+    const timeline = callTimeline({ failure, warnings }, { status: "failed" })
+    const whole = page(atOnce(rendering({ timeline, scope: "full" })), timeline, "/debug/calls/x")
+    expect(whole).toContain(
+      'Correct &lt;it&gt;. See <a href="../../guides/reference/agent-server">docs/reference/agent-server.md</a>.'
+    )
+    expect(whole).toContain('See <a href="../../guides/calls">docs/calls.md</a>.')
+    expect(whole.match(/<a href="..\/..\/guides/g)).toHaveLength(2)
+  })
+
   it("has the requests to providers by turn, with plugin, times, outcome, tokens and characters", () => {
     const request = { provider: 0, plugin: "openai", turn: 2, error: null, tokens: null, characters: null }
     const turn = { role: "assistant", ended_at: null, interrupted: false, stages: null } as const
