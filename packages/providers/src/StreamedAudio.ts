@@ -1,4 +1,5 @@
 import { Effect, type Scope } from "effect"
+import { Pcm16Reader } from "./Pcm16Reader.ts"
 import type { AudioSink } from "./TextToSpeech.ts"
 
 /**
@@ -88,12 +89,6 @@ export const make = (sink: AudioSink): Effect.Effect<StreamedAudio, never, Scope
 
 /** Reads PCM16 (little-endian) that comes in pieces, which may be cut within a sample. */
 export const pcm16Reader = (): ((bytes: Buffer) => Int16Array) => {
-  let rest: Buffer = Buffer.alloc(0)
-  return (bytes) => {
-    const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
-    const samples = new Int16Array(all.length >> 1)
-    for (let i = 0; i < samples.length; i++) samples[i] = all.readInt16LE(2 * i)
-    rest = all.subarray(2 * samples.length)
-    return samples
-  }
+  const reader = new Pcm16Reader()
+  return (bytes) => reader.read(bytes)
 }

@@ -1,8 +1,9 @@
 import * as ContextRoutes from "@svc/providers/ContextRoutes"
 import { RequestFailed } from "@svc/providers/RequestFailed"
+import type { VendorServer } from "@svc/providers/VendorServer"
 import * as WebSocketClient from "@svc/providers/WebSocketClient"
 import { Effect, type Scope } from "effect"
-import { headersOf, type Server } from "./CartesiaVoices.ts"
+import { headersOf } from "./CartesiaVoices.ts"
 import * as Message from "./SpeechMessage.ts"
 
 /** An open WebSocket. All methods are synchronous and do not throw. */
@@ -16,7 +17,7 @@ export interface CallConnection {
 
 /** Opens a connection. The vendor closes it after five minutes without a message. */
 export const open = (
-  server: Server,
+  server: VendorServer,
   callId: string,
   on: {
     /** It takes no more contexts. */

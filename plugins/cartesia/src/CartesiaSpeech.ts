@@ -1,11 +1,13 @@
 import * as CallConnections from "@svc/providers/CallConnections"
 import { contextTurn } from "@svc/providers/ContextTurn"
 import type { Host } from "@svc/providers/Host"
+import { languageCode } from "@svc/providers/PlatformLanguages"
 import { TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
+import type { VendorServer } from "@svc/providers/VendorServer"
 import { type Context, Duration, Effect, type Scope } from "effect"
 import { open } from "./CallConnection.ts"
-import type { Server, Voices } from "./CartesiaVoices.ts"
-import { isOlder, languagesOf, vendorLanguage } from "./ModelLanguages.ts"
+import type { Voices } from "./CartesiaVoices.ts"
+import { isOlder, languagesOf } from "./ModelLanguages.ts"
 import type * as Message from "./SpeechMessage.ts"
 import { turnContexts } from "./TurnContexts.ts"
 
@@ -24,7 +26,7 @@ const speedOf = (model: string, speed: number): Pick<Message.Generation, "genera
 
 /** Text-to-speech with a context for each turn, or some where the model pauses. */
 export const make = (options: {
-  readonly server: Server
+  readonly server: VendorServer
   readonly model: string
   readonly voices: Voices
   readonly host: Host
@@ -71,7 +73,7 @@ export const make = (options: {
         const generation: Message.Generation = {
           model_id: model,
           voice: { mode: "id", id },
-          language: vendorLanguage(language),
+          language: languageCode(language),
           output_format: { container: "raw", encoding: "pcm_s16le", sample_rate: sampleRate },
           add_timestamps: true,
           use_normalized_timestamps: false,

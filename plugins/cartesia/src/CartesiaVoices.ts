@@ -1,25 +1,19 @@
 import type { Health } from "@svc/providers/Health"
 import type { Host } from "@svc/providers/Host"
 import { getJson } from "@svc/providers/JsonRequest"
-import { RequestFailed, type RequestFailures } from "@svc/providers/RequestFailed"
+import { languageCode } from "@svc/providers/PlatformLanguages"
+import { RequestFailed } from "@svc/providers/RequestFailed"
 import * as ServerHealth from "@svc/providers/ServerHealth"
 import type { Voice } from "@svc/providers/TextToSpeech"
+import type { VendorServer } from "@svc/providers/VendorServer"
 import { voiceNames } from "@svc/providers/VoiceNames"
 import { Effect, Redacted, Schema, type Scope } from "effect"
-import { languagesOf, vendorLanguage } from "./ModelLanguages.ts"
-
-/** The vendor's server, as settings describe it. */
-export interface Server {
-  /** Without a path. */
-  readonly origin: string
-  readonly apiKey: Redacted.Redacted
-  readonly failures: RequestFailures
-}
+import { languagesOf } from "./ModelLanguages.ts"
 
 /** The date of the vendor's protocol (https://docs.cartesia.ai/use-the-api/api-conventions); errors are objects since it. */
 const version = "2026-03-01"
 
-export const headersOf = ({ apiKey }: Server): Readonly<Record<string, string>> => ({
+export const headersOf = ({ apiKey }: VendorServer): Readonly<Record<string, string>> => ({
   authorization: `Bearer ${Redacted.value(apiKey)}`,
   "cartesia-version": version
 })
@@ -58,7 +52,7 @@ const genders: Readonly<Record<string, Voice["gender"]>> = { feminine: "female",
 
 /** The languages of a voice among those of its model: its own, that of its country first. */
 const spoken = (listed: typeof ListedVoice.Type, languages: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const own = languages.filter((language) => vendorLanguage(language) === listed.language)
+  const own = languages.filter((language) => languageCode(language) === listed.language)
   const atHome = own.filter((language) => language.endsWith(`-${listed.country?.toUpperCase()}`))
   return [...atHome, ...own.filter((language) => !atHome.includes(language))]
 }
@@ -67,7 +61,7 @@ const spoken = (listed: typeof ListedVoice.Type, languages: ReadonlyArray<string
  * Reads the voices that the account may use, at the start and again every five minutes, which also shows whether the key
  * is valid.
  */
-export const make = (server: Server, model: string, host: Host): Effect.Effect<Voices, never, Scope.Scope> =>
+export const make = (server: VendorServer, model: string, host: Host): Effect.Effect<Voices, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { failures, origin } = server
     const languages = languagesOf(model)

@@ -1,20 +1,16 @@
 import * as Plugin from "@svc/providers/Plugin"
-import { serverOrigin } from "@svc/providers/ServerOrigin"
 import { SpeechToText } from "@svc/providers/SpeechToText"
 import { TextToSpeech } from "@svc/providers/TextToSpeech"
+import { vendorSettings } from "@svc/providers/VendorServer"
 import { Context, Effect, Layer, Schema } from "effect"
 import * as Server from "./DeepgramServer.ts"
 import * as DeepgramSpeechToText from "./DeepgramSpeechToText.ts"
 import * as DeepgramTextToSpeech from "./DeepgramTextToSpeech.ts"
 import * as DeepgramVoices from "./DeepgramVoices.ts"
 
-const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
-
 const Settings = Schema.Struct({
-  apiKey: Schema.Redacted(Schema.NonEmptyString),
-  url: optional(serverOrigin("https://api.eu.deepgram.com")),
-  model: optional(Schema.NonEmptyString),
-  multilingual: optional(Schema.BooleanFromString)
+  ...vendorSettings("https://api.eu.deepgram.com"),
+  multilingual: Schema.optionalWith(Schema.BooleanFromString, { exact: true })
 })
 
 class Shared extends Context.Tag("@svc/plugin-deepgram/Server")<Shared, Server.DeepgramServer>() {}

@@ -1,3 +1,4 @@
+import { Pcm16Reader } from "@svc/providers/Pcm16Reader"
 import type { RequestFailed } from "@svc/providers/RequestFailed"
 import { textParts } from "@svc/providers/SpeechTurn"
 import { type SpeechRequest, type SpeechTurn, TextToSpeechError } from "@svc/providers/TextToSpeech"
@@ -15,21 +16,6 @@ const mostWaitingSeconds = 5
 
 /** Audio, or how many characters of the turn were spoken before it. */
 type Written = Int16Array | { readonly characters: number }
-
-/** Bytes of PCM16, which may be cut anywhere, as samples. */
-const samplesReader = () => {
-  let rest = Buffer.alloc(0)
-  return {
-    read: (bytes: Uint8Array): Int16Array => {
-      const all = Buffer.concat([rest, bytes])
-      const samples = new Int16Array(all.length >> 1)
-      for (let i = 0; i < samples.length; i++) samples[i] = all.readInt16LE(2 * i)
-      rest = all.subarray(2 * samples.length)
-      return samples
-    },
-    isWhole: () => rest.length === 0
-  }
-}
 
 /**
  * A turn over a WebSocket of its own (`/v1/speak`), so that the server keeps the melody over the pieces of a turn, and
@@ -58,7 +44,7 @@ export const open = (
     let flushTimes: ReadonlyArray<number> = []
     let isEnded = false
     let isOver = false
-    const reader = samplesReader()
+    const reader = new Pcm16Reader()
 
     const fail = ({ reason, retryable }: Pick<RequestFailed, "reason" | "retryable">): void => {
       if (isOver) return
@@ -81,7 +67,7 @@ export const open = (
     const onFlushed = (): void => {
       const spoken = flushes.shift()
       if (spoken === undefined) return
-      if (reader.isWhole()) {
+      if (reader.isWhole) {
         put({ characters: spoken })
         flushIfDue()
       } else fail({ reason: "the audio ended in the middle of a sample", retryable: true })

@@ -4,9 +4,10 @@ import { mulawToPcm } from "@svc/providers/G711"
 import type { Host } from "@svc/providers/Host"
 import { pcm16Reader, type StreamedAudio } from "@svc/providers/StreamedAudio"
 import { type SpeechRequest, TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
+import type { VendorServer } from "@svc/providers/VendorServer"
 import { type Context, Duration, Effect, type Scope } from "effect"
 import { CharacterPositions } from "./CharacterPositions.ts"
-import type { AccountVoice, Server, VoiceSettings, Voices } from "./ElevenLabsVoices.ts"
+import type { AccountVoice, VoiceSettings, Voices } from "./ElevenLabsVoices.ts"
 import { languagesOf } from "./ModelLanguages.ts"
 import { type ConnectionKey, open, sampleRates, type VoiceConnection } from "./VoiceConnection.ts"
 
@@ -28,7 +29,7 @@ const readMulaw = (bytes: Buffer): Int16Array => {
 
 /** Text-to-speech with one context for each turn. */
 export const make = (options: {
-  readonly server: Server
+  readonly server: VendorServer
   readonly model: string
   readonly voices: Voices
   readonly host: Host

@@ -1,23 +1,16 @@
 import type { Health } from "@svc/providers/Health"
 import type { Host } from "@svc/providers/Host"
 import { getJson } from "@svc/providers/JsonRequest"
-import { RequestFailed, type RequestFailures } from "@svc/providers/RequestFailed"
+import { RequestFailed } from "@svc/providers/RequestFailed"
 import * as ServerHealth from "@svc/providers/ServerHealth"
 import type { Voice } from "@svc/providers/TextToSpeech"
+import type { VendorServer } from "@svc/providers/VendorServer"
 import { voiceNames } from "@svc/providers/VoiceNames"
 import { Effect, Redacted, Schema, type Scope } from "effect"
 import { languagesOf } from "./ModelLanguages.ts"
 
-/** The vendor's server, as settings describe it. */
-export interface Server {
-  /** Without a path. */
-  readonly origin: string
-  readonly apiKey: Redacted.Redacted
-  readonly failures: RequestFailures
-}
-
 /** The header that carries the key (https://elevenlabs.io/docs/api-reference/authentication). */
-export const authentication = ({ apiKey }: Server): Readonly<Record<string, string>> => ({
+export const authentication = ({ apiKey }: VendorServer): Readonly<Record<string, string>> => ({
   "xi-api-key": Redacted.value(apiKey)
 })
 
@@ -90,7 +83,7 @@ const named = (listed: ReadonlyArray<typeof ListedVoice.Type>): ReadonlyArray<Ac
  * Reads the voices of the account with their settings, at the start and again every five minutes, which also shows
  * whether the key is valid.
  */
-export const make = (server: Server, model: string, host: Host): Effect.Effect<Voices, never, Scope.Scope> =>
+export const make = (server: VendorServer, model: string, host: Host): Effect.Effect<Voices, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { failures, origin } = server
     const languages = languagesOf(model)

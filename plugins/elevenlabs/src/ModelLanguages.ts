@@ -1,19 +1,4 @@
-/** The languages of the platform. A copy, because plugins do not import `@svc/api`. */
-const all: ReadonlyArray<string> = [
-  "en-US",
-  "en-GB",
-  "es-ES",
-  "nl-NL",
-  "de-DE",
-  "fr-FR",
-  "it-IT",
-  "pt-PT",
-  "pl-PL",
-  "sv-SE",
-  "da-DK",
-  "nb-NO",
-  "fi-FI"
-]
+import { languageCode as codeOf, platformLanguages } from "@svc/providers/PlatformLanguages"
 
 /** Models that speak English only (https://elevenlabs.io/docs/models). */
 const english: ReadonlyArray<string> = ["eleven_flash_v2", "eleven_turbo_v2", "eleven_monolingual_v1"]
@@ -22,9 +7,11 @@ const english: ReadonlyArray<string> = ["eleven_flash_v2", "eleven_turbo_v2", "e
 export const languagesOf = (model: string): "*" | ReadonlyArray<string> => {
   if (english.includes(model)) return ["en-US", "en-GB"]
   // The older multilingual models do not have Norwegian, and the first one lacks others too.
-  if (model === "eleven_multilingual_v2") return all.filter((language) => language !== "nb-NO")
+  if (model === "eleven_multilingual_v2") return platformLanguages.filter((language) => language !== "nb-NO")
   if (model === "eleven_multilingual_v1") {
-    return all.filter((language) => ["en", "fr", "de", "it", "pl", "pt", "es"].includes(language.slice(0, 2)))
+    return platformLanguages.filter((language) =>
+      ["en", "fr", "de", "it", "pl", "pt", "es"].includes(language.slice(0, 2))
+    )
   }
   return "*"
 }
@@ -32,6 +19,5 @@ export const languagesOf = (model: string): "*" | ReadonlyArray<string> => {
 /** The vendor's code of a language (ISO 639-1) for models that take one; the others recognize it in the text. */
 export const languageCode = (model: string, language: string): string | undefined => {
   if (english.includes(model) || model.startsWith("eleven_multilingual")) return undefined
-  const [code = ""] = language.split("-")
-  return code === "nb" || code === "nn" ? "no" : code
+  return codeOf(language)
 }

@@ -1,10 +1,11 @@
 import * as ContextRoutes from "@svc/providers/ContextRoutes"
 import { ConnectionLost } from "@svc/providers/ContextTurn"
 import { RequestFailed } from "@svc/providers/RequestFailed"
+import type { VendorServer } from "@svc/providers/VendorServer"
 import * as WebSocketClient from "@svc/providers/WebSocketClient"
 import { Deferred, Effect, type Scope } from "effect"
 import * as Message from "./ContextMessage.ts"
-import { authentication, type Server, type VoiceSettings } from "./ElevenLabsVoices.ts"
+import { authentication, type VoiceSettings } from "./ElevenLabsVoices.ts"
 import { languageCode } from "./ModelLanguages.ts"
 
 /** What a connection is for: the vendor has all of it in the address. */
@@ -56,7 +57,7 @@ const outputFormats: Readonly<Record<number, string>> = {
 }
 export const sampleRates: ReadonlyArray<number> = Object.keys(outputFormats).map(Number)
 
-const addressOf = ({ origin }: Server, model: string, key: ConnectionKey): URL => {
+const addressOf = ({ origin }: VendorServer, model: string, key: ConnectionKey): URL => {
   const url = new URL(`/v1/text-to-speech/${encodeURIComponent(key.voiceId)}/multi-stream-input`, origin)
   const code = languageCode(model, key.language)
   const query = {
@@ -79,7 +80,7 @@ const ofKey = /api_key|unauthorized|authorization|authentication|missing_permiss
 
 /** Opens a connection. */
 export const open = (
-  server: Server,
+  server: VendorServer,
   model: string,
   key: ConnectionKey,
   on: {

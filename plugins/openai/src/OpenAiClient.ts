@@ -1,6 +1,6 @@
-import type { Readable } from "node:stream"
 import type { Host } from "@svc/providers/Host"
 import { makeFailures, obeyRetryAfter, RequestFailed, type RequestFailures } from "@svc/providers/RequestFailed"
+import { streamedBody, wholeText } from "@svc/providers/StreamedBody"
 import * as WebSocketClient from "@svc/providers/WebSocketClient"
 import { Clock, Data, type Duration, Effect, Redacted, type Scope } from "effect"
 import { Agent, type Dispatcher, errors, request } from "undici"
@@ -77,8 +77,6 @@ const messageOf = (body: unknown): string | undefined => {
   return typeof message === "string" || detail === undefined ? undefined : JSON.stringify(detail)
 }
 
-const ignoreError = () => {}
-
 /** Opens no connection yet. Its connections are closed with the scope. */
 export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<OpenAiClient, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -118,31 +116,12 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
       return failures.ofConnection(error)
     }
 
-    /** Reads a body; `onEnd` is called at its end. */
-    const reader = (body: Readable, onEnd: () => void): Effect.Effect<Buffer | null, RequestFailed> => {
-      body.on("error", ignoreError)
-      const chunks = body[Symbol.asyncIterator]()
-      return Effect.tryPromise({ try: () => chunks.next(), catch: connectionFailed }).pipe(
-        Effect.map(({ done, value }): Buffer | null => {
-          if (done !== true) return value
-          onEnd()
-          return null
-        })
-      )
-    }
     const whole = (next: Effect.Effect<Buffer | null, RequestFailed>, largest: number) =>
-      Effect.gen(function* () {
-        const chunks: Array<Buffer> = []
-        let length = 0
-        for (let chunk = yield* next; chunk !== null; chunk = yield* next) {
-          length += chunk.length
-          if (length > largest) {
-            return yield* new RequestFailed({ reason: `${baseUrl} answered with too many bytes`, retryable: false })
-          }
-          chunks.push(chunk)
-        }
-        return Buffer.concat(chunks).toString("utf8")
-      })
+      wholeText(
+        next,
+        largest,
+        () => new RequestFailed({ reason: `${baseUrl} answered with too many bytes`, retryable: false })
+      )
 
     const once = ({ body, contentType, method, path }: ClientRequest) =>
       Effect.gen(function* () {
@@ -166,8 +145,12 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
             }),
           catch: (cause) => new ConnectionFailed({ cause })
         })
-        const next = reader(response.body, () => {
-          isRead = true
+        const next = streamedBody({
+          body: response.body,
+          failed: connectionFailed,
+          onEnd: () => {
+            isRead = true
+          }
         })
         return { headers: response.headers, status: response.statusCode, next }
       })

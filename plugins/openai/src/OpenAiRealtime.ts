@@ -1,7 +1,7 @@
 import type { Host } from "@svc/providers/Host"
+import { platformLanguages } from "@svc/providers/PlatformLanguages"
 import { SpeechToText, SpeechToTextError } from "@svc/providers/SpeechToText"
 import { type Context, Duration, Effect } from "effect"
-import { languages } from "./Languages.ts"
 import type { ModelList } from "./ModelList.ts"
 import type { OpenAiClient } from "./OpenAiClient.ts"
 import type { RealtimeServer } from "./Realtime/RealtimeConnection.ts"
@@ -24,7 +24,7 @@ export const make = (options: {
     const server: RealtimeServer = { client, host, model, renewAfter, dialect: initialDialect }
     return SpeechToText.of({
       id: "openai",
-      capabilities: { languages, endpointing: "none", sampleRates, keyterms: takesKeyterms(model) },
+      capabilities: { languages: platformLanguages, endpointing: "none", sampleRates, keyterms: takesKeyterms(model) },
       health: list.health,
       open: (asked) =>
         sampleRates.includes(asked.sampleRate)

@@ -1,8 +1,9 @@
+import { Pcm16Reader } from "@svc/providers/Pcm16Reader"
+import { platformLanguages } from "@svc/providers/PlatformLanguages"
 import { RequestFailed } from "@svc/providers/RequestFailed"
 import { byText, type TextRequest, textParts } from "@svc/providers/SpeechTurn"
 import { TextToSpeech, TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
 import { type Context, Duration, Effect } from "effect"
-import { languages } from "./Languages.ts"
 import type { ModelList } from "./ModelList.ts"
 import type { OpenAiClient } from "./OpenAiClient.ts"
 
@@ -68,21 +69,21 @@ export const make = (options: {
           retryWithin
         })
         if (/json|text|html/.test(contentType)) return yield* failed(`the answer is ${contentType} and no audio`, true)
-        let rest: Buffer = Buffer.alloc(0)
+        const reader = new Pcm16Reader()
         let written = 0
         for (let bytes = yield* next; bytes !== null; bytes = yield* next) {
-          const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
-          if (written === 0 && all.toString("latin1", 0, 4) === "RIFF") {
+          const samples = reader.read(bytes)
+          if (
+            written === 0 &&
+            Buffer.from(samples.buffer, 0, Math.min(4, samples.byteLength)).toString("latin1") === "RIFF"
+          ) {
             return yield* failed("the answer is a WAV file although the format pcm was asked for", false)
           }
-          const samples = new Int16Array(all.length >> 1)
-          for (let i = 0; i < samples.length; i++) samples[i] = all.readInt16LE(2 * i)
-          rest = all.subarray(2 * samples.length)
           if (samples.length === 0) continue
           written += samples.length
           if (!sink.write(samples)) yield* sink.drained
         }
-        if (rest.length > 0) return yield* failed("the audio ended in the middle of a sample", true)
+        if (!reader.isWhole) return yield* failed("the audio ended in the middle of a sample", true)
         return written
       }).pipe(Effect.scoped)
 
@@ -112,7 +113,8 @@ export const make = (options: {
         const asked = request.voice.toLowerCase()
         const voice = asked === "sarah" ? sarah : asked
         if (!names.includes(voice)) return refuse(`there is no voice "${request.voice}"`)
-        if (!languages.includes(request.language)) return refuse(`the language "${request.language}" is not supported`)
+        if (!platformLanguages.includes(request.language))
+          return refuse(`the language "${request.language}" is not supported`)
         if (request.sampleRate !== sampleRate) return refuse(`${request.sampleRate} Hz is not supported`)
         return byText(speak(voice))(request)
       }

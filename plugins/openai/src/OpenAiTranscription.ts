@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto"
+import { languageCode, platformLanguages } from "@svc/providers/PlatformLanguages"
 import { RequestFailed } from "@svc/providers/RequestFailed"
 import { bySegments, type SpeechSegment, type Transcript } from "@svc/providers/SpeechSegments"
 import { SpeechToText, SpeechToTextError } from "@svc/providers/SpeechToText"
 import { type Context, Duration, Effect, Option, Schema } from "effect"
-import { promptOf, whisperLanguage } from "./Hints.ts"
-import { languages } from "./Languages.ts"
+import { promptOf } from "./Hints.ts"
 import type { ModelList } from "./ModelList.ts"
 import type { OpenAiClient } from "./OpenAiClient.ts"
 
@@ -88,7 +88,7 @@ export const make = (options: {
         const prompt = promptOf(keyterms)
         const form = formOf(wavOf(segment.samples), {
           model,
-          language: whisperLanguage(language),
+          language: languageCode(language),
           response_format: wasVerbose ? "verbose_json" : "json",
           ...(prompt === "" ? {} : { prompt })
         })
@@ -117,7 +117,7 @@ export const make = (options: {
 
     return SpeechToText.of({
       id: "openai",
-      capabilities: { languages, endpointing: "none", sampleRates: [sampleRate], keyterms: true },
+      capabilities: { languages: platformLanguages, endpointing: "none", sampleRates: [sampleRate], keyterms: true },
       health: list.health,
       open: bySegments(transcribe)
     })

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import type { Readable } from "node:stream"
 import type { Host } from "@svc/providers/Host"
+import { streamedBody, wholeText } from "@svc/providers/StreamedBody"
 import { AwsV4Signer } from "aws4fetch"
 import { Clock, Data, Effect, Random, Redacted, type Scope } from "effect"
 import { Agent, type Dispatcher, errors, request } from "undici"
@@ -98,8 +99,6 @@ const codeOf = (error: unknown): string => {
 
 /** Codes of errors after which the same request may succeed, whatever their status. */
 const passing = new Set(["SlowDown", "InternalError", "RequestTimeout", "ServiceUnavailable", "OperationAborted"])
-
-const ignoreError = () => {}
 
 /** Opens no connection yet. Its connections are closed with the scope. */
 export const make = (options: ClientOptions): Effect.Effect<S3Client, never, Scope.Scope> =>
@@ -204,30 +203,12 @@ export const make = (options: ClientOptions): Effect.Effect<S3Client, never, Sco
         signQuery: query
       })
 
-    const reader = (body: Readable, onEnd: () => void): Effect.Effect<Buffer | null, S3Failed> => {
-      body.on("error", ignoreError)
-      const chunks = body[Symbol.asyncIterator]()
-      return Effect.tryPromise({ try: () => chunks.next(), catch: connectionFailed }).pipe(
-        Effect.map(({ done, value }): Buffer | null => {
-          if (done !== true) return value
-          onEnd()
-          return null
-        })
-      )
-    }
     const whole = (next: Effect.Effect<Buffer | null, S3Failed>) =>
-      Effect.gen(function* () {
-        const chunks: Array<Buffer> = []
-        let length = 0
-        for (let chunk = yield* next; chunk !== null; chunk = yield* next) {
-          length += chunk.length
-          if (length > largestAnswer) {
-            return yield* new S3Failed({ reason: `${endpoint} answered with too many bytes`, retryable: false })
-          }
-          chunks.push(chunk)
-        }
-        return Buffer.concat(chunks).toString("utf8")
-      })
+      wholeText(
+        next,
+        largestAnswer,
+        () => new S3Failed({ reason: `${endpoint} answered with too many bytes`, retryable: false })
+      )
 
     const once = ({ body, headers = {}, key, method, query = {} }: S3Request) =>
       Effect.gen(function* () {
@@ -268,8 +249,12 @@ export const make = (options: ClientOptions): Effect.Effect<S3Client, never, Sco
             }),
           catch: (cause) => new ConnectionFailed({ cause })
         })
-        const next = reader(response.body, () => {
-          isRead = true
+        const next = streamedBody({
+          body: response.body,
+          failed: connectionFailed,
+          onEnd: () => {
+            isRead = true
+          }
         })
         return { headers: singleValues(response.headers), status: response.statusCode, next }
       })

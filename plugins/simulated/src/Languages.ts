@@ -1,19 +1,4 @@
-/**
- * The languages of the simulated speech providers: all that the platform supports. A copy, as plugins do not import
- * api.
- */
-export const languages: ReadonlyArray<string> = [
-  "en-US",
-  "en-GB",
-  "es-ES",
-  "nl-NL",
-  "de-DE",
-  "fr-FR",
-  "it-IT",
-  "pt-PT",
-  "pl-PL",
-  "sv-SE",
-  "da-DK",
-  "nb-NO",
-  "fi-FI"
-]
+import { platformLanguages } from "@svc/providers/PlatformLanguages"
+
+/** The languages of the simulated speech providers: all that the platform supports. */
+export const languages = platformLanguages

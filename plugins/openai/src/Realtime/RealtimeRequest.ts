@@ -1,5 +1,6 @@
 import type { ChunkEncoding } from "@svc/providers/AudioChunks"
-import { promptOf, whisperLanguage } from "../Hints.ts"
+import { languageCode } from "@svc/providers/PlatformLanguages"
+import { promptOf } from "../Hints.ts"
 import type { Problem } from "./RealtimeEvents.ts"
 
 /** What a server accepts in a transcription session. Each begins with all that OpenAI has, and loses what it refuses. */
@@ -49,7 +50,7 @@ export interface TranscriptionHints {
 
 const hintsOf = (model: string, { keyterms, language }: TranscriptionHints, dialect: RealtimeDialect) => {
   const terms = keyterms.map((term) => term.replace(notInKeyterms, " ").trim()).filter((term) => term !== "")
-  const name = whisperLanguage(language)
+  const name = languageCode(language)
   const hasTerms = dialect.keyterms && takesKeyterms(model) && terms.length > 0
   return {
     ...(dialect.language ? (takesLists(model) ? { languages: [name] } : { language: name }) : {}),
