@@ -59,14 +59,12 @@ export const make = ({ address, firstPort, lastPort }: RtpMediaOptions): Effect.
           Effect.onError(() => Effect.sync(rtp.close))
         )
       )
-    /** A pair that another program uses is left for later. */
+    /** A pair that another program uses is left for later. Not interrupted, as it acquires. */
     const bindAny = Effect.gen(function* () {
       for (let left = ports.pairs; left > 0; left--) {
         const port = ports.take(now())
         if (port instanceof PortsExhausted) return yield* port
-        const bound = yield* Effect.onInterrupt(Effect.either(bindPair(port)), () =>
-          Effect.sync(() => ports.release(port, now()))
-        )
+        const bound = yield* Effect.either(bindPair(port))
         if (bound._tag === "Right") return bound.right
         ports.release(port, now())
         if (bound.left.reason !== "EADDRINUSE") return yield* bound.left
