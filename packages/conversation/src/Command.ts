@@ -153,8 +153,15 @@ export type Command =
     }
   /** Press keys (`0-9*#`) of a tool call → ToolAnswered if the network cannot send them. */
   | { readonly _tag: "PressKeys"; readonly id: string; readonly digits: string }
-  /** Transfer the caller to another number (E.164) → TransferProgressed. */
-  | { readonly _tag: "Transfer"; readonly destination: string }
+  /**
+   * Transfer the caller to another number (E.164) → TransferProgressed. With `announcement` the agent says it to the
+   * destination first, where a second leg can be dialled.
+   */
+  | {
+      readonly _tag: "Transfer"
+      readonly destination: string
+      readonly announcement?: Pick<CommandOf<"Speak">, "text" | "voice" | "language" | "speed" | "provider">
+    }
   /**
    * The transfer is over; completes the API request that started it. `failure_reason` null: the caller was transferred.
    */

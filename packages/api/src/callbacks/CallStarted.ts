@@ -26,6 +26,8 @@ export const defaultToolSeconds = 5
 /** The longest text that the agent speaks, and the longest name, key or term, in characters. */
 const maxSpoken = 10_000
 const maxName = 200
+/** The longest `transfer_announcement`, in characters: about half a minute. */
+const maxAnnouncement = 500
 
 /** A text that the agent speaks: about ten minutes at most. */
 const Spoken = Text.pipe(Schema.maxLength(maxSpoken, { message: () => `must not exceed ${maxSpoken} characters` }))
@@ -102,6 +104,10 @@ export const callStartedFields = {
   end_session_message: Spoken,
   /** Extension: left with a voicemail that took an outbound call. */
   voicemail_message: Spoken,
+  /** Extension: said to the destination of a transfer before the caller is joined. */
+  transfer_announcement: Text.pipe(
+    Schema.maxLength(maxAnnouncement, { message: () => `must not exceed ${maxAnnouncement} characters` })
+  ),
   language: Text,
   voice: Text,
   max_duration: Schema.Int.annotations(said("must be a whole number of seconds")),

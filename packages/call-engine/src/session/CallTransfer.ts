@@ -1,3 +1,4 @@
+import type { CallUsage } from "@svc/api/calls/CallUsage"
 import type { UntimedInput } from "@svc/conversation/Input"
 import { type AudioFormat, legFormats } from "@svc/providers/Audio"
 import {
@@ -9,10 +10,11 @@ import {
   type OutgoingCall,
   transferOutcomeMs
 } from "@svc/providers/Telephony"
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import type { FrameWheel } from "../media/FrameWheel.ts"
 import { LegBridge } from "../media/LegBridge.ts"
 import { Ringback } from "../media/Ringback.ts"
+import type { Announcement, AnnouncementText } from "./Announcement.ts"
 import type { Feed } from "./ConversationServices.ts"
 
 /** How a call reaches a third party: the network of its own number, if that can place calls. */
@@ -27,8 +29,8 @@ export interface SecondLegNetwork {
 
 /** The transfer of an answered call. */
 export interface CallTransfer {
-  /** Transfers the caller; the progress is fed back. */
-  readonly start: (destination: string) => void
+  /** Transfers the caller; the progress is fed back. With an announcement by a second leg, if there can be one. */
+  readonly start: (destination: string, announcement?: AnnouncementText) => void
   /**
    * Takes an event of the caller's leg, before the conversation does. True: it is not for the conversation, because the caller
    * talks with the destination, or because the engine now dials the destination itself.
@@ -38,6 +40,8 @@ export interface CallTransfer {
   readonly cancel: () => void
   /** The call ends, and with it the second leg. */
   readonly end: (reason: string) => void
+  /** What announcements have used of text-to-speech. */
+  readonly used: () => CallUsage["tts"]
 }
 
 interface TransferOptions {
@@ -46,6 +50,8 @@ interface TransferOptions {
   readonly network: SecondLegNetwork | undefined
   readonly ticker: { readonly wheel: FrameWheel; readonly now: () => number }
   readonly feed: Feed
+  /** Begins to say an announcement to a leg. */
+  readonly announce: (leg: CallLeg, text: AnnouncementText) => Effect.Effect<Announcement, never, Scope.Scope>
   /** Runs a task in place of the one before; see `ConversationSession.run`. */
   readonly run: (task: Effect.Effect<void>) => void
 }
@@ -61,23 +67,29 @@ const formatsFor = ({ format }: CallLeg): ReadonlyArray<AudioFormat> => [
 /**
  * Transfers the caller of one leg.
  *
- * | the network of the leg | then |
- * |---|---|
- * | transfers | blind transfer: the network connects the two parties |
- * | does not transfer, or refuses to | a second leg is dialled, and joined with the first when it is answered |
- * | the same, and no network can dial | the transfer fails |
+ * | transfer | the network of the leg | then |
+ * |---|---|---|
+ * | with an announcement | any | attended: a second leg is dialled, and the agent speaks to it before it is joined |
+ * | without, or no network can dial | transfers | blind: the network connects the two parties |
+ * | without | does not transfer, or refuses to | bridged: a second leg is dialled, and joined when it is answered |
+ * | any, and no network can dial | does not transfer, or refuses to | the transfer fails |
  *
  * | a second leg | on | then |
  * |---|---|---|
  * | rings | the caller hangs up, the transfer is given up | it stops ringing |
  * | rings | it is not answered within {@link transferOutcomeMs} of the request | the transfer fails: no answer |
- * | is answered | it ends before it is joined | the transfer fails |
+ * | is answered | it ends before it is joined | the transfer fails: rejected, if it heard the announcement |
+ * | hears the announcement | the caller hangs up | it is hung up |
  * | is joined | one of the two ends | the other is hung up: the call is over |
  */
-export const make = ({ feed, leg, network, run, ticker }: TransferOptions): CallTransfer => {
+export const make = ({ announce, feed, leg, network, run, ticker }: TransferOptions): CallTransfer => {
   let ringback: Ringback | undefined
   let second: CallLeg | undefined
   let bridge: LegBridge | undefined
+  let announcement: Announcement | undefined
+  /** The destination hears an announcement before it is joined. */
+  let isAnnounced = false
+  const used = { characters: 0, cached_characters: 0 }
   /** The two parties are connected, by the engine or by the network. */
   let isJoined = false
   /** The transfer that the leg's network was asked for, until its outcome. */
@@ -102,12 +114,14 @@ export const make = ({ feed, leg, network, run, ticker }: TransferOptions): Call
   const onSecond = (of: CallLeg, event: CallEvent): void => {
     if (second !== of) return
     if (event._tag !== "Ended") {
+      announcement?.onEvent(event)
       bridge?.fromOther(event)
       return
     }
     const wasJoined = isJoined
     hangUpSecond("the destination ended the call")
-    if (!wasJoined) feedProgress("failed", event.reason ?? "the destination hung up at once")
+    if (!wasJoined && isAnnounced) feedProgress("rejected", "the destination hung up during the announcement")
+    else if (!wasJoined) feedProgress("failed", event.reason ?? "the destination hung up at once")
     else if (event.cause === "hangup") feed({ _tag: "CallerHungUp" })
     else feed({ _tag: "LegFailed", reason: event.reason ?? "the connection to the destination broke" })
   }
@@ -130,14 +144,37 @@ export const make = ({ feed, leg, network, run, ticker }: TransferOptions): Call
       feedProgress("completed")
     })
 
+  /** Says the announcement to the destination, which may hang up meanwhile. */
+  const sayTo = (answered: CallLeg, text: AnnouncementText): Effect.Effect<void> =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const saying = yield* announce(answered, text)
+        yield* Effect.addFinalizer(() =>
+          Effect.sync(() => {
+            announcement = undefined
+            used.characters += saying.used().characters
+            used.cached_characters += saying.used().cached_characters
+          })
+        )
+        announcement = saying
+        yield* saying.over
+      })
+    )
+
   /** Dials the destination. `ms`: how long it may ring. */
-  const dial = (destination: string, { bridge, dial }: SecondLegNetwork, ms: number): Effect.Effect<void> => {
+  const dial = (
+    destination: string,
+    { bridge, dial }: SecondLegNetwork,
+    ms: number,
+    text?: AnnouncementText
+  ): Effect.Effect<void> => {
     const waiting = new Ringback(leg, ticker)
     ringback = waiting
     let isRinging = false
     /** The leg of a call that was answered when the transfer was given up. */
     let landed: CallLeg | undefined
     isDialling = true
+    isAnnounced = text !== undefined
     const progress: DialProgress = {
       onRinging: () => {
         if (isRinging || isOver) return
@@ -156,23 +193,32 @@ export const make = ({ feed, leg, network, run, ticker }: TransferOptions): Call
         duration: ms,
         onTimeout: () => new DialFailed({ outcome: "no-answer", reason: "nobody answers" })
       }),
-      Effect.onInterrupt(() => Effect.sync(() => landed?.hangup("the transfer was given up"))),
-      Effect.ensuring(Effect.sync(() => waiting.stop()))
+      Effect.onInterrupt(() => Effect.sync(() => landed?.hangup("the transfer was given up")))
     )
     return Effect.uninterruptibleMask((restore) =>
       Effect.matchEffect(restore(dialled), {
-        onFailure: ({ outcome, reason }) => Effect.sync(() => feedProgress(outcome, reason)),
+        onFailure: ({ outcome, reason }) =>
+          Effect.sync(() => {
+            waiting.stop()
+            feedProgress(outcome, reason)
+          }),
         onSuccess: (answered) =>
           Effect.suspend(() => {
             if (isOver) return Effect.sync(() => answered.hangup("given up"))
             second = answered
             answered.listen((event) => onSecond(answered, event))
-            return restore(join(answered, bridge))
+            const said = text === undefined ? Effect.void : sayTo(answered, text)
+            const ready = Effect.zipRight(
+              said,
+              Effect.sync(() => waiting.stop())
+            )
+            return restore(Effect.zipRight(ready, join(answered, bridge)))
           })
       })
     ).pipe(
       Effect.ensuring(
         Effect.sync(() => {
+          waiting.stop()
           isDialling = false
         })
       )
@@ -180,8 +226,9 @@ export const make = ({ feed, leg, network, run, ticker }: TransferOptions): Call
   }
 
   return {
-    start: (destination) => {
-      if (leg.transferBlind !== undefined) {
+    start: (destination, text) => {
+      if (text !== undefined && network !== undefined) run(dial(destination, network, transferOutcomeMs, text))
+      else if (leg.transferBlind !== undefined) {
         blind = { destination, at: ticker.now() }
         leg.transferBlind(destination)
       } else if (network !== undefined) run(dial(destination, network, transferOutcomeMs))
@@ -209,6 +256,7 @@ export const make = ({ feed, leg, network, run, ticker }: TransferOptions): Call
       blind = undefined
       hangUpSecond(reason)
       if (isDialling) run(Effect.void)
-    }
+    },
+    used: () => ({ ...used })
   }
 }

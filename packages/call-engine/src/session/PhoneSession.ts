@@ -9,6 +9,7 @@ import type { AudioFormat } from "@svc/providers/Audio"
 import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId, Scope } from "effect"
 import type { CallRecording } from "../recording/Recorder.ts"
+import * as Announcement from "./Announcement.ts"
 import * as AnsweredLeg from "./AnsweredLeg.ts"
 import { CallScreen } from "./CallScreen.ts"
 import * as CallTransfer from "./CallTransfer.ts"
@@ -115,6 +116,8 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
           leg: connected,
           network: call.secondLeg,
           ticker: services.ticker,
+          announce: (leg, text) =>
+            Announcement.begin({ callId: facts.call_id, leg, text, voice: agent.voice, services }),
           feed: session.feed,
           run: (task) => session.run("transfer", task)
         })
@@ -171,7 +174,19 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
       onAnswered: () => markAnswered(session),
       onStep: () => screen?.update(session.state()),
       close: () => hangup(session, "error"),
-      media: () => (answered === undefined ? undefined : { ...answered.used(), line: answered.line() }),
+      media: () => {
+        if (answered === undefined) return undefined
+        const { stt, tts } = answered.used()
+        const { cached_characters, characters } = moving?.used() ?? { characters: 0, cached_characters: 0 }
+        return {
+          stt,
+          tts: {
+            characters: tts.characters + characters,
+            cached_characters: tts.cached_characters + cached_characters
+          },
+          line: answered.line()
+        }
+      },
       perform: (command) => {
         switch (command._tag) {
           case "Answer":
@@ -211,7 +226,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
               session.feed({ _tag: "ToolAnswered", id: command.id, result: { error: "This line cannot send keys." } })
             return
           case "Transfer":
-            moving?.start(command.destination)
+            moving?.start(command.destination, command.announcement)
             return
           case "TransferOver":
             if (command.failure_reason === null) {

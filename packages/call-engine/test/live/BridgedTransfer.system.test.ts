@@ -14,20 +14,29 @@ const other = (behaviour: string, ring_ms = 20) =>
     return { number, phone: registered }
   })
 
-/** A call in which the agent has said its first message, on a network that transfers no calls. */
-const greeted = Effect.gen(function* () {
-  const found = yield* agentOnNumber(() =>
-    configuration({
-      rules: [{ tool_result: "transfer_call", say: "That did not work." }],
-      otherwise: "Ok.",
-      providers: { leg: { transfer: "refused" } }
-    })
-  )
-  const caller = yield* dial(found.number)
-  yield* caller.hears(/^Hello\.$/)
-  const record = yield* until(Record.now(found.number), (r) => r?.status === "in-progress")
-  return { ...found, caller, id: record?.call_id ?? "" }
-})
+/** A call in which the agent has said its first message. */
+const greetedWith = (providers: unknown, more: Readonly<Record<string, unknown>> = {}) =>
+  Effect.gen(function* () {
+    const found = yield* agentOnNumber(() =>
+      configuration(
+        {
+          rules: [
+            { user: "sales", tool: "transfer_call", arguments: { destination: "sales", reason: "a chair" } },
+            { tool_result: "transfer_call", say: "That did not work." }
+          ],
+          otherwise: "Ok.",
+          providers
+        },
+        more
+      )
+    )
+    const caller = yield* dial(found.number)
+    yield* caller.hears(/^Hello\.$/)
+    const record = yield* until(Record.now(found.number), (r) => r?.status === "in-progress")
+    return { ...found, caller, id: record?.call_id ?? "" }
+  })
+/** The same on a network that transfers no calls. */
+const greeted = greetedWith({ leg: { transfer: "refused" } })
 
 layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })(
   "a transfer that the network refuses",
@@ -102,6 +111,51 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
         yield* sales.phone.until("hangup")
         yield* caller.until("hangup")
         expect((yield* Record.settled(number)).outcome).toBe("completed transferred transfer")
+      })
+    )
+  }
+)
+
+layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })(
+  "a transfer with a transfer_announcement",
+  (it) => {
+    it.scoped("is heard by the destination first, which is then joined with the caller", () =>
+      Effect.gen(function* () {
+        const sales = yield* other("answer", 300)
+        const { caller, number } = yield* greetedWith(
+          {},
+          { transfer_announcement: "A call about {{reason}}", transfer_destinations: { sales: sales.number } }
+        )
+        caller.send({ event: "say", text: "I want sales" })
+        yield* sales.phone.until("answered")
+        yield* sales.phone.hears(/^A call about a chair$/)
+        yield* until(Record.now(number), (r) => r?.events.some(({ event }) => event === "transfer.completed") === true)
+        sales.phone.send({ event: "say", text: "Sales here" })
+        yield* caller.hears(/^Sales here$/)
+        caller.send({ event: "hangup" })
+        yield* sales.phone.until("hangup")
+        const call = yield* Record.settled(number)
+        expect(call.outcome).toBe("completed transferred transfer")
+        const [ended] = Record.dataOf(call, "call.ended")
+        expect(ended).toMatchObject({ transferred_to: sales.number })
+      })
+    )
+
+    it.scoped("that the destination does not want leaves the caller with the agent", () =>
+      Effect.gen(function* () {
+        const calls = yield* Calls
+        const { caller, id, number, project } = yield* greetedWith(
+          {},
+          { transfer_announcement: "There is a caller who would like to talk with you about a chair" }
+        )
+        const sales = yield* other("answer")
+        const asked = yield* Effect.fork(Effect.flip(calls.transfer(project, id, sales.number)))
+        yield* sales.phone.until("answered")
+        sales.phone.send({ event: "hangup" })
+        expect((yield* Fiber.join(asked)).message).toBe("transfer failed: rejected")
+        yield* caller.hears(/^That did not work\.$/)
+        caller.send({ event: "hangup" })
+        expect((yield* Record.settled(number)).outcome).toBe("completed answered caller-hangup")
       })
     )
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import type { UntimedInput } from "@svc/conversation/Input"
 import { type AudioFormat, mulaw8k } from "@svc/providers/Audio"
 import { BridgeFailed, type CallEvent, type CallLeg, DialFailed, type DialProgress } from "@svc/providers/Telephony"
-import { type Duration, Effect, FiberMap, type Scope } from "effect"
+import { Deferred, type Duration, Effect, FiberMap, type Scope } from "effect"
 import { Ticker } from "../../src/media/Ticker.ts"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
 import * as CallTransfer from "../../src/session/CallTransfer.ts"
@@ -47,6 +47,7 @@ interface Bench {
   /** An event of the caller's leg. */
   readonly emit: (event: CallEvent) => void
   readonly dialled: Array<string>
+  readonly announced: ReadonlyArray<string>
   readonly interrupted: () => boolean
   readonly wait: (duration: Duration.DurationInput) => Effect.Effect<void>
 }
@@ -78,6 +79,7 @@ const bench = (
     const fork = yield* FiberMap.runtime(yield* FiberMap.make<string, void>())<never>()
     const [caller, other] = [new Leg(), new Leg()]
     const [fed, passed, dialled]: [Array<string>, Array<string>, Array<string>] = [[], [], []]
+    const announced: Array<string> = []
     let interrupted = false
     const callerLeg = caller.make(transfers)
     const transfer = CallTransfer.make({
@@ -99,6 +101,19 @@ const bench = (
               },
               ...(bridge === undefined ? {} : { bridge })
             },
+      announce: (leg, text) =>
+        Effect.sync(() => {
+          announced.push(text.text)
+          const said = Effect.runSync(Deferred.make<void>())
+          leg.mark(text.text)
+          return {
+            onEvent: (event: CallEvent) => {
+              if (event._tag === "Mark") Deferred.unsafeDone(said, Effect.void)
+            },
+            over: Deferred.await(said),
+            used: () => ({ characters: text.text.length, cached_characters: 0 })
+          }
+        }),
       ticker,
       feed: (input) => void fed.push(brief(input)),
       run: (task) => void fork("transfer", task)
@@ -110,6 +125,7 @@ const bench = (
       fed,
       passed,
       dialled,
+      announced,
       interrupted: () => interrupted,
       emit: (event) => {
         if (!transfer.takes(event)) passed.push(event._tag)
@@ -357,4 +373,77 @@ describe("a transfer", () => {
       }
     })
   )
+
+  describe("with an announcement", () => {
+    const text = { text: "A caller for you.", voice: "Sarah", language: "en-US" }
+    const mark: CallEvent = { _tag: "Mark", name: text.text, outcome: "played" }
+
+    it.live("dials also where the network transfers, and joins the parties when the destination has heard it", () =>
+      bench(
+        { transfers: true, dial: answers },
+        ({ announced, caller, dialled, emit, fed, other, passed, transfer, wait }) =>
+          Effect.gen(function* () {
+            transfer.start(destination, text)
+            yield* wait("5 seconds")
+            expect([caller.blind, dialled.length, announced, fed]).toEqual([[], 1, [text.text], ["ringing"]])
+            // The caller still waits: hears the ringing tone, and not the destination.
+            const heard = caller.frames.length
+            other.emit(audio)
+            emit(audio)
+            yield* wait("1 second")
+            expect(caller.frames.length).toBeGreaterThan(heard + 40)
+            expect([other.frames, passed]).toEqual([[], ["Audio"]])
+            other.emit(mark)
+            yield* wait("100 millis")
+            expect(fed).toEqual(["ringing", "completed"])
+            emit(audio)
+            emit(audio)
+            yield* wait("100 millis")
+            expect(other.frames.length).toBeGreaterThan(0)
+            expect(transfer.used()).toEqual({ characters: text.text.length, cached_characters: 0 })
+          })
+      )
+    )
+
+    it.live("fails as rejected when the destination hangs up meanwhile, and may be repeated", () =>
+      bench({ dial: answers }, ({ announced, caller, fed, other, transfer, wait }) =>
+        Effect.gen(function* () {
+          transfer.start(destination, text)
+          yield* wait("2 seconds")
+          other.emit({ _tag: "Ended", cause: "hangup" })
+          expect(fed.at(-1)).toBe("rejected: the destination hung up during the announcement")
+          transfer.cancel()
+          yield* wait("1 second")
+          const heard = caller.frames.length
+          yield* wait("5 seconds")
+          expect([fed.length, caller.frames.length]).toEqual([2, heard])
+          transfer.start(destination, text)
+          yield* wait("2 seconds")
+          expect(announced.length).toBe(2)
+        })
+      )
+    )
+
+    it.live("hangs the destination up when the caller does meanwhile", () =>
+      bench({ dial: answers }, ({ fed, other, transfer, wait }) =>
+        Effect.gen(function* () {
+          transfer.start(destination, text)
+          yield* wait("2 seconds")
+          transfer.end("caller-hangup")
+          other.emit(mark)
+          yield* wait("1 second")
+          expect([other.hangups, fed]).toEqual([["caller-hangup"], ["ringing"]])
+        })
+      )
+    )
+
+    it.live("is blind, without it, where no network can dial", () =>
+      bench({ transfers: true }, ({ announced, caller, transfer }) =>
+        Effect.sync(() => {
+          transfer.start(destination, text)
+          expect([caller.blind, announced]).toEqual([[destination], []])
+        })
+      )
+    )
+  })
 })

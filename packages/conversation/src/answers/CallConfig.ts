@@ -72,6 +72,8 @@ export const CallConfig = Schema.Struct({
   transfer_destinations: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.String }), {
     exact: true
   }),
+  /** Said to the destination of a transfer, with unreplaced variables; absent: nothing. */
+  transfer_announcement: Schema.optionalWith(Schema.String, { exact: true }),
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   ...callSettings,
@@ -177,6 +179,8 @@ export const resolve = (
   const problem = answeredMetadataProblem(wantedMetadata)
   const metadata = problem === null ? wantedMetadata : (warnings.add("metadata", problem) ?? {})
 
+  const transfer_announcement = read("transfer_announcement", callStartedFields.transfer_announcement)?.trim() || null
+
   return Either.right({
     system_prompt: append === null ? prompt : `${prompt}\n\n${append}`,
     first_message: read("first_message", callStartedFields.first_message) || null,
@@ -196,6 +200,7 @@ export const resolve = (
     extraction: extractionOf(read("extraction_schema", callStartedFields.extraction_schema), warnings),
     post_call_sms: postCallSmsOf(answer, warnings),
     transfer_destinations: destinationsOf(answer["transfer_destinations"], warnings),
+    ...(transfer_announcement === null ? {} : { transfer_announcement }),
     dtmf_actions: read("dtmf_actions", callStartedFields.dtmf_actions) ?? {},
     metadata,
     ...settings,

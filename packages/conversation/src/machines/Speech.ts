@@ -1,5 +1,6 @@
 import { TestSessionId } from "@svc/api/Ids"
 import { Schema } from "effect"
+import type { CommandOf } from "../Command.ts"
 import {
   command,
   type Draft,
@@ -96,6 +97,24 @@ const speak = (
     ...(speed === 1 ? {} : { speed }),
     ...providerField(d.state.provider_index.tts)
   })
+}
+
+/** A text as the call's voice says it to somebody else than the caller; null: there is nothing in it to be spoken. */
+export const spokenBy = (
+  state: Conversation,
+  text: string
+): Pick<CommandOf<"Speak">, "text" | "voice" | "language" | "speed" | "provider"> | null => {
+  const { config, facts, provider_index } = state
+  const spoken = spokenOf(state, text).text
+  const speed = config?.speech.speed ?? 1
+  if (spoken === "") return null
+  return {
+    text: spoken,
+    voice: config?.voice ?? facts.agent.voice,
+    language: config?.language ?? facts.agent.language,
+    ...(speed === 1 ? {} : { speed }),
+    ...providerField(provider_index.tts)
+  }
 }
 
 /** Deviations from the call's configuration for one text. */

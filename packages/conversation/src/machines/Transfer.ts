@@ -1,9 +1,9 @@
-import type { Outcome } from "../Command.ts"
+import type { CommandOf, Outcome } from "../Command.ts"
 import { command, type Draft, emit, ids, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import { openEntries } from "../Entries.ts"
 import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
-import { isTransferring, type Transfer } from "../State.ts"
+import { type Conversation, isTransferring, type Transfer } from "../State.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
@@ -11,7 +11,8 @@ import * as Tools from "./Tools.ts"
 import * as Turn from "./Turn.ts"
 
 /**
- * Blind transfer of the caller, by the created tool `transfer_call` or through the API.
+ * Transfer of the caller, by the created tool `transfer_call` or through the API: blind, or attended with a
+ * `transfer_announcement`, which the agent says to the destination first.
  *
  * | a transfer is | on | then |
  * |---|---|---|
@@ -20,7 +21,7 @@ import * as Turn from "./Turn.ts"
  * | waiting | the agent has finished speaking | in progress: the network is asked |
  * | waiting | the call ends | – |
  * | in progress | the network reports `completed` | phase `transferred` |
- * | in progress | the network reports a failure, or nothing for {@link outcomeMs} | failed: the model gets the reason and continues |
+ * | in progress | the network reports a failure, or nothing for {@link outcomeMs}, with an announcement for {@link announcementMs} longer | failed: the model gets the reason and continues |
  * | in progress | the caller hangs up, or the call ends | failed |
  * | timed out | the network reports `completed` late | phase `transferred`, without another event |
  *
@@ -32,6 +33,8 @@ import * as Turn from "./Turn.ts"
 
 /** How long to wait for the outcome: longer than the contract allows the network (`transferOutcomeMs`). */
 export const outcomeMs = 35_000
+/** How much longer to wait where the destination hears an announcement: longer than the engine lets it take. */
+export const announcementMs = 60_000
 /** Time limit of a transferred call, in case the network does not report its end. */
 export const longestMs = 4 * 3_600_000
 
@@ -63,12 +66,28 @@ export const beginWaiting = (d: Draft): void => {
 const begin = (d: Draft, transfer: Transfer): void => {
   const { destination, reason } = transfer
   patch(d, { transfer })
+  const announcement = announcementOf(d.state, transfer)
   emit(d, {
     event: "transfer.initiated",
     data: { ...ids(d), from: d.state.facts.from, transfer_to: destination, reason }
   })
-  command(d, { _tag: "Transfer", destination })
-  startTimer(d, timer, outcomeMs)
+  command(d, { _tag: "Transfer", destination, ...(announcement === null ? {} : { announcement }) })
+  startTimer(d, timer, announcement === null ? outcomeMs : outcomeMs + announcementMs)
+}
+
+/** What the agent says to the destination first; null: nothing. */
+const announcementOf = (
+  state: Conversation,
+  { reason }: Transfer
+): NonNullable<CommandOf<"Transfer">["announcement"]> | null => {
+  const { config, facts } = state
+  if (config?.transfer_announcement === undefined) return null
+  const values: { readonly [name: string]: string } = { reason: reason ?? "", from: facts.from ?? "" }
+  const filled = config.transfer_announcement.replace(
+    /\{\{\s*(reason|from)\s*\}\}/g,
+    (_, name: string) => values[name] ?? ""
+  )
+  return Speech.spokenBy(state, filled)
 }
 
 /** The network reported progress. */

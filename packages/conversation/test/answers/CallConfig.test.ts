@@ -385,6 +385,7 @@ describe("a key __proto__", () => {
 describe("the warning of an invalid field", () => {
   it.each([
     ["system_prompt_append", 5, "must be a string (it is the number 5)"],
+    ["transfer_announcement", 5, "must be a string (it is the number 5)"],
     ["max_duration", "long", 'must be a whole number of seconds (it is the text "long")'],
     ["recording_enabled", "yes", 'must be true or false (it is the text "yes")'],
     ["inactivity_timeout", 0, "must be a whole number of seconds above 0 (it is the number 0)"],

@@ -4,7 +4,7 @@ import { recordOf } from "../../src/CallRecord.ts"
 import type { Command } from "../../src/Command.ts"
 import { isSpeaking } from "../../src/Entries.ts"
 import { floorOf } from "../../src/Floor.ts"
-import { longestMs, outcomeMs } from "../../src/machines/Transfer.ts"
+import { announcementMs, longestMs, outcomeMs } from "../../src/machines/Transfer.ts"
 import { digest, replay } from "../../src/Replay.ts"
 import { facts, Script, tool } from "../../src/testing/Script.ts"
 import { spokenMs, VirtualShell } from "../doubles/VirtualShell.ts"
@@ -348,5 +348,48 @@ describe("a call that was transferred", () => {
     const replayed = replay(JSON.parse(JSON.stringify(rows)))
     expect(replayed?.differing).toEqual([])
     expect(replayed?.state.outcome).toEqual(call.script.state.outcome)
+  })
+})
+
+describe("a transfer_announcement", () => {
+  const announcing = (transfer_announcement: string, change: Partial<CallConfig> = {}) =>
+    new Call({ transfer_announcement, ...change })
+  const transfers = (call: Call) => call.all.filter((c) => c._tag === "Transfer")
+  const limits = (call: Call) =>
+    call.all.flatMap((c) => (c._tag === "StartTimer" && c.timer === "transfer" ? [c.ms] : []))
+
+  it("goes with the transfer, with the model's reason and the caller's number, in the call's voice", () => {
+    const call = announcing("A call from {{from}}: {{ reason }}. {{other}}").useTool({
+      destination: "sales",
+      reason: "wants a chair"
+    })
+    call.advance(spokenMs)
+    expect(transfers(call)).toEqual([
+      {
+        _tag: "Transfer",
+        destination: sales,
+        announcement: {
+          text: `A call from ${facts.from}: wants a chair. {{other}}`,
+          voice: "Sarah",
+          language: "en-US"
+        }
+      }
+    ])
+    expect(limits(call)).toEqual([outcomeMs + announcementMs])
+    // It is said to the destination, not to the caller.
+    expect(call.all.flatMap((c) => (c._tag === "Speak" ? [c.text] : []))).toEqual(["One moment."])
+  })
+
+  it("has no reason through the API, is spoken without Markdown, and in the speed of the call", () => {
+    const speech = { speed: 1.5, pronunciations: [{ text: "VIP", say: "very important person" }] }
+    const call = announcing("**A VIP**{{reason}}", { speech }).request()
+    expect(transfers(call)).toMatchObject([{ announcement: { text: "A very important person", speed: 1.5 } }])
+  })
+
+  it("is left out when nothing of it can be spoken, as without one", () => {
+    for (const call of [announcing("{{reason}} 🙂").request(), new Call().request()]) {
+      expect(transfers(call)).toEqual([{ _tag: "Transfer", destination }])
+      expect(limits(call)).toEqual([outcomeMs])
+    }
   })
 })
