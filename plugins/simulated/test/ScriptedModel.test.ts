@@ -86,7 +86,7 @@ describe("without a script", () => {
         "slots: 9:00, 10:30; is free: yes; at: day: Friday; room: 4"
       )
       expect(yield* told({ note: null, seats: [] })).toBe("note: none; seats: none")
-      expect(yield* told({})).toBe("none")
+      for (const empty of [{}, [], "null", ""]) expect(yield* told(empty)).toBe("The tool returned nothing.")
       expect(yield* told(["a", "b"])).toBe("a, b")
       expect(yield* told("Free at 9:00.")).toBe("Free at 9:00.")
       expect(yield* told({ error: "status 500" })).toBe("I'm sorry, that did not work.")

@@ -119,10 +119,13 @@ export const resolve = (
   const prompt = read("system_prompt", callStartedFields.system_prompt)
   if (prompt === null) {
     const wrong = warnings.fields.warnings.find(({ field }) => field === "system_prompt")
+    const menu = warnings.fields.warnings.find(({ field }) => /^pre_gather\b/.test(field))
+    const why =
+      menu === undefined ? fieldNames(answer) : `${menu.field} cannot be used: ${menu.reason.replace(/\.$/, "")}`
     return Either.left({
       reason:
         wrong === undefined
-          ? `the answer to call.started has no system_prompt (${fieldNames(answer)})`
+          ? `the answer to call.started has no system_prompt (${why})`
           : `system_prompt in the answer to call.started ${wrong.reason}`
     })
   }

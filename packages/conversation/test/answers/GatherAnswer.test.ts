@@ -99,6 +99,22 @@ describe("pre_gather", () => {
     expect(first({ system_prompt: "Hi", pre_gather: { prompt: "Press 1." } })._tag).toBe("MenuAnswered")
   })
 
+  it("that cannot be used, without a system_prompt, is why the answer is not usable", () => {
+    const reason = "the answer to call.started has no system_prompt"
+    expect(first({ pre_gather: { digits: 1 } })).toEqual({
+      _tag: "ConfigFailed",
+      reason: `${reason} (pre_gather.prompt cannot be used: prompt is required)`
+    })
+    expect(first({ pre_gather: "Press 1." })).toEqual({
+      _tag: "ConfigFailed",
+      reason: `${reason} (pre_gather cannot be used: pre_gather must be an object)`
+    })
+    expect(second({ pre_gather: { prompt: "Press 1." } })).toEqual({
+      _tag: "ConfigFailed",
+      reason: `${reason} (pre_gather cannot be used: only the first answer of a call may ask for a menu)`
+    })
+  })
+
   it.each([[null], [undefined]])("that is %s counts as absent", (pre_gather) => {
     expect(first({ system_prompt: "Hi", pre_gather })).toMatchObject({ config: { warnings: [] } })
   })

@@ -129,17 +129,24 @@ const inWords = (value: unknown): string => {
   if (typeof value === "boolean") return value ? "yes" : "no"
   if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(inWords).join(", ")
   if (!isRecord(value)) return String(value ?? "none")
-  const fields = Object.entries(value)
-  return fields.length === 0
-    ? "none"
-    : fields.map(([name, field]) => `${name.replaceAll("_", " ")}: ${inWords(field)}`).join("; ")
+  const fields = Object.entries(value).map(([name, field]) => `${name.replaceAll("_", " ")}: ${inWords(field)}`)
+  return fields.length === 0 ? "none" : fields.join("; ")
 }
+
+/** What the model says of an empty result without a script: an answer without words would be a fault. */
+const nothing = "The tool returned nothing."
+
+const isEmpty = (result: unknown): boolean =>
+  result === null || result === "" || (isRecord(result) && Object.keys(result).length === 0)
 
 /** The answer to the conversation without a script: tools by command and their results, otherwise the caller's words. */
 export const replyWithoutScript = (request: ModelRequest): ScriptReply => {
   const last = request.messages.at(-1)
-  const result = last?.role === "tool" ? parsed(last.content) : undefined
-  if (isRecord(result) && !isFailed(result)) return { text: inWords(result), calls: [] }
+  if (last?.role === "tool") {
+    const result = parsed(last.content)
+    if (isEmpty(result)) return { text: nothing, calls: [] }
+    if (isRecord(result) && !isFailed(result)) return { text: inWords(result), calls: [] }
+  }
   const command = isUser(last) ? replyToCommand(last?.content ?? "", request) : undefined
   return command ?? replyTo({ rules: [] }, request)
 }
