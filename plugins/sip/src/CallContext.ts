@@ -1,10 +1,10 @@
 import type { Host } from "@svc/providers/Host"
-import { Effect } from "effect"
+import { Effect, type Fiber, FiberId } from "effect"
 import type { Codec } from "./Codec.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import type { RtpMedia } from "./rtp/RtpMedia.ts"
 import type { Signaling } from "./Signaling.ts"
-import type { SipCallOptions } from "./SipCall.ts"
+import type { Patience, SipCallOptions } from "./SipCall.ts"
 import { addressAt, type Trunk, targetAt } from "./Trunk.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
@@ -16,30 +16,33 @@ export interface CallContext {
   readonly codecs: ReadonlyArray<Codec>
   readonly trunk: Trunk | undefined
   readonly transfer: "auto" | "refer" | "bridge"
+  readonly patience: Patience
   readonly log: Host["log"]
   /** Runs an effect until it ends, or the plugin stops. */
-  readonly fork: (effect: Effect.Effect<void>) => void
+  readonly fork: (effect: Effect.Effect<void>) => Fiber.RuntimeFiber<void>
   /** Who listens to the events of a call, until it is over. */
   readonly listeners: Map<string, (event: CallEvent) => void>
 }
 
 /** What an answered call needs of the context. `peer` is an address of the other side, `user` our number. */
 export const callOptions = (context: CallContext, call: string, peer: string, user: string): SipCallOptions => {
-  const { fork, listeners, signaling, transfer, trunk } = context
+  const { fork, signaling, transfer, trunk } = context
+  const sleeping = new Set<Fiber.RuntimeFiber<void>>()
   const host = bracketed(signaling.addressFor(peer))
   return {
     carrierCallId: signaling.agent.callId(call) ?? call,
     command: (command) => signaling.perform(signaling.agent.command(call, command, signaling.now())),
     fork,
-    later: (ms, run) =>
-      fork(
-        Effect.zipRight(
-          Effect.sleep(ms),
-          Effect.sync(() => {
-            if (listeners.has(call)) run()
-          })
-        )
-      ),
+    now: signaling.now,
+    patience: context.patience,
+    later: (ms, run) => {
+      const fiber = fork(Effect.zipRight(Effect.sleep(ms), Effect.sync(run)))
+      sleeping.add(fiber)
+      fiber.addObserver(() => sleeping.delete(fiber))
+    },
+    stop: () => {
+      for (const fiber of sleeping) fiber.unsafeInterruptAsFork(FiberId.none)
+    },
     refer:
       transfer === "bridge"
         ? undefined

@@ -67,6 +67,11 @@ export class CallMedia {
     return this.#agreed?.events !== undefined
   }
 
+  /** When media of the peer came last, in monotonic ms. */
+  get heardAt(): number | undefined {
+    return this.#rtp.session.heardAt
+  }
+
   get quality(): LineQuality {
     return this.#lastQuality
   }

@@ -126,6 +126,7 @@ export const take = (
         sipCall = new SipCall(audio, events, callOptions(context, call, peer.address, user))
         command({ _tag: "Answer", sdp })
         for (const event of early) sipCall.on(event)
+        sipCall.watch()
         return sipCall.leg
       }),
     reject: (cause) => {

@@ -86,8 +86,10 @@ export const make = (context: CallContext, trunk: Trunk): Outbound => {
         else if (event._tag === "Answered") {
           isAnswered = audio.accept(event.sdp)
           const leg = { ...sipCall.leg, carrierCallId: signaling.agent.callId(id) ?? id }
-          if (isAnswered) Deferred.unsafeDone(outcome, Effect.succeed(leg))
-          else {
+          if (isAnswered) {
+            sipCall.watch()
+            Deferred.unsafeDone(outcome, Effect.succeed(leg))
+          } else {
             hangup()
             refuse(488, "the phone's answer has no audio in common with us")
           }

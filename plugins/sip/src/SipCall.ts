@@ -10,13 +10,28 @@ import * as Transfer from "./Transfer.ts"
 /** Milliseconds in which a transfer must have an outcome: those of the contract, less some for us. */
 export const transferMs = 29_000
 
+/** How long a peer may be silent, in ms. */
+export interface Patience {
+  /** Without media: then the peer is asked whether it is there. */
+  readonly silence: number
+  /** Until it answers: then the call has ended. */
+  readonly probe: number
+}
+
+export const usualPatience: Patience = { silence: 20_000, probe: 10_000 }
+
 export interface SipCallOptions {
   readonly carrierCallId: string
   readonly command: (command: Inbound.Command | Established.Command) => void
   /** Runs an effect that belongs to no fiber. */
   readonly fork: (effect: Effect.Effect<void>) => void
-  /** Calls back after some ms, unless the call is over. */
+  /** Calls back after some ms, unless `stop` was called. */
   readonly later: (ms: number, run: () => void) => void
+  /** The call is over. */
+  readonly stop: () => void
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  readonly patience: Patience
   /** How a target is addressed in REFER, and by whom; undefined: legs do not transfer. */
   readonly refer: ((target: string) => { readonly target: string; readonly by: string }) | undefined
   /** Whether the engine joins a second leg where REFER is refused. */
@@ -30,11 +45,38 @@ export class SipCall {
   readonly events: LegEvents
   #transfer: Transfer.Transfer | undefined
   #isHeld = false
+  /** When the peer was there last, in monotonic ms. */
+  #aliveAt: number
 
   constructor(media: CallMedia, events: LegEvents, options: SipCallOptions) {
     this.#media = media
     this.events = events
     this.#options = options
+    this.#aliveAt = options.now()
+  }
+
+  /** To be called when the call is answered: a peer that is gone ends it. */
+  watch(): void {
+    const { command, later, now, patience } = this.#options
+    const wait = this.#lastSign + patience.silence - now()
+    later(Math.max(1, wait), () => {
+      if (this.events.isOver) return
+      const asked = now()
+      if (asked - this.#lastSign < patience.silence) {
+        this.watch()
+        return
+      }
+      command({ _tag: "Probe" })
+      later(patience.probe, () => {
+        if (this.events.isOver) return
+        if (this.#lastSign >= asked) this.watch()
+        else this.#end("failed", "408", "the other side does not answer any more")
+      })
+    })
+  }
+
+  get #lastSign(): number {
+    return Math.max(this.#aliveAt, this.#media.heardAt ?? 0)
   }
 
   get leg(): CallLeg {
@@ -88,6 +130,9 @@ export class SipCall {
         command({ _tag: "Accept", key: event.key, sdp })
         return
       }
+      case "Alive":
+        this.#aliveAt = this.#options.now()
+        return
       case "Digit":
         this.events.emit({ _tag: "Dtmf", digit: event.digit, source: "signaling" })
         return
@@ -106,12 +151,14 @@ export class SipCall {
   #hangup(reason: string): void {
     if (this.events.isOver) return
     this.events.close()
+    this.#options.stop()
     this.#options.fork(this.#media.close)
     this.#options.command({ _tag: "Hangup", reason })
   }
 
   #end(cause: "hangup" | "failed", code: string | undefined, reason: string | undefined): void {
     if (this.events.isOver) return
+    this.#options.stop()
     this.#options.fork(this.#media.close)
     this.events.emit({
       _tag: "Ended",

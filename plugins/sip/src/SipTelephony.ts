@@ -11,6 +11,7 @@ import * as OutboundCalls from "./OutboundCalls.ts"
 import * as RtpMedia from "./rtp/RtpMedia.ts"
 import { allowOf, bindOf, codecsOf, portsOf, type Settings, transportsOf, trunkOf } from "./Settings.ts"
 import * as Signaling from "./Signaling.ts"
+import { type Patience, usualPatience } from "./SipCall.ts"
 import type { Trunk } from "./Trunk.ts"
 import * as TrunkRegistration from "./TrunkRegistration.ts"
 import * as Dns from "./transport/Dns.ts"
@@ -49,16 +50,25 @@ const trunkAddresses = (trunk: Trunk | undefined, names: Names): Effect.Effect<R
   return Effect.map(names.addresses(host), (found) => [...found, host])
 }
 
+/** What tests replace. */
+export interface Replacements {
+  readonly names?: Names
+  /** Whether messages of an address are read, in place of SVC_SIP_ALLOW. */
+  readonly isAllowed?: (address: string) => boolean
+  readonly patience?: Patience
+}
+
 /** Telephony over SIP and RTP. See README.md for the settings. */
 export const layer = (
   settings: Settings,
   host: Pick<Host, "log">,
-  names: Names = Dns.names
+  replacements: Replacements = {}
 ): Layer.Layer<Telephony, PluginError> =>
   Layer.scoped(
     Telephony,
     Effect.gen(function* () {
       const { allow, callsPerSource = 100, externalAddress, register = false, requestsPerSecond = 1000 } = settings
+      const { names = Dns.names, patience = usualPatience } = replacements
       const bind = bindOf(settings.bind ?? "0.0.0.0:5060") ?? { address: "0.0.0.0", port: 5060 }
       const ports = portsOf(settings.rtpPorts ?? "20000-21999") ?? { first: 20_000, last: 21_999 }
       const codecs = codecsOf(settings.codecs ?? "PCMA,PCMU")
@@ -67,9 +77,8 @@ export const layer = (
         const reason = "SVC_SIP_REGISTER needs SVC_SIP_TRUNK_URI and SVC_SIP_TRUNK_USERNAME"
         return yield* new PluginError({ plugin: "sip", reason })
       }
-      const isAllowed = matcher(
-        allow === undefined ? [...privateRanges, ...(yield* trunkAddresses(trunk, names))] : allowOf(allow)
-      )
+      const ranges = allow === undefined ? [...privateRanges, ...(yield* trunkAddresses(trunk, names))] : allowOf(allow)
+      const { isAllowed = matcher(ranges) } = replacements
       const incoming = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
       const fork = yield* FiberSet.makeRuntime<never>()
       const listeners = new Map<string, (event: CallEvent) => void>()
@@ -101,8 +110,9 @@ export const layer = (
         codecs,
         trunk,
         transfer,
+        patience,
         log: host.log,
-        fork: (effect) => void fork(effect),
+        fork,
         listeners
       }
       // Calls are ended while the sockets are open, so that phones hear of it.

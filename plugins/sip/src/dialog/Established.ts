@@ -62,6 +62,8 @@ export type Command =
   | { readonly _tag: "Refer"; readonly target: string; readonly by: string }
   /** A digit in INFO, for peers without telephone events. */
   | { readonly _tag: "Info"; readonly digit: string }
+  /** Asks whether the peer is there. */
+  | { readonly _tag: "Probe" }
   | { readonly _tag: "Accept"; readonly key: string; readonly sdp: Uint8Array }
   | { readonly _tag: "Decline"; readonly key: string; readonly status: number; readonly reason: string }
 
@@ -161,6 +163,7 @@ export const command = (is: Established, given: Command, now: number): Step => {
     ]
     return send(is, "REFER", { headers })
   }
+  if (given._tag === "Probe") return send(is, "OPTIONS")
   if (given._tag === "Info") {
     const headers = [{ name: "content-type", value: "application/dtmf-relay" }]
     return send(is, "INFO", { headers, body: Buffer.from(`Signal=${given.digit}\r\nDuration=160\r\n`) })
@@ -311,6 +314,7 @@ export const response = (is: Established, sent: Request, received: Response, now
   if (status === 481 || status === 408) {
     return end(is, none, { cause: "failed", code: String(status), reason: received.reason })
   }
+  if (sent.method === "OPTIONS") return [is, [event({ _tag: "Alive" })]]
   if (!isRefresh) return [is, none]
   // Another try before the session expires; 491 asks for a pause (RFC 3261, 14.1).
   const pause = status === 491 ? 3000 : 10_000

@@ -22,6 +22,8 @@ export type CallEvent =
   /** A new offer in the call, to be answered with the command `Accept` or `Decline`. Without a description an offer is asked. */
   | { readonly _tag: "Offered"; readonly key: string; readonly sdp: Uint8Array | undefined }
   | { readonly _tag: "Digit"; readonly digit: string }
+  /** The peer has answered a probe. */
+  | { readonly _tag: "Alive" }
   /** A response to our REFER, or its NOTIFY: the status of the transfer. 202 itself is not told. */
   | { readonly _tag: "Transfer"; readonly status: number; readonly reason: string; readonly from: "refer" | "notify" }
   | { readonly _tag: "Ended"; readonly ending: Ending }

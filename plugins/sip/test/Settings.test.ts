@@ -1,0 +1,60 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Either, Schema } from "effect"
+import { bindOf, codecsOf, portsOf, Settings, transportsOf, trunkOf } from "../src/Settings.ts"
+
+const decoded = (settings: Readonly<Record<string, string>>) => Schema.decodeUnknownEither(Settings)(settings)
+
+describe("Settings", () => {
+  it("takes what the README shows", () => {
+    const good = decoded({
+      bind: "0.0.0.0:5060",
+      transports: "udp,tcp",
+      externalAddress: "203.0.113.7",
+      rtpPorts: "20000-21999",
+      allow: "192.0.2.7, 2001:db8::/32",
+      trunkUri: "sip:sip.example.com:5060;transport=tcp",
+      trunkUsername: "user",
+      trunkPassword: "secret",
+      register: "true",
+      codecs: "pcmu",
+      transfer: "bridge",
+      callsPerSource: "5",
+      requestsPerSecond: "10"
+    })
+    expect(Either.isRight(good)).toBe(true)
+    expect(Either.isRight(decoded({}))).toBe(true)
+  })
+
+  it("refuses what it could not use, each with a rule", () => {
+    for (const bad of [
+      { bind: "5060" },
+      { bind: "trunk.example:5060" },
+      { bind: "0.0.0.0:70000" },
+      { transports: "udp,tls" },
+      { transports: "" },
+      { externalAddress: "my.example" },
+      { rtpPorts: "20000" },
+      { rtpPorts: "30000-20000" },
+      { rtpPorts: "80-100" },
+      { allow: "192.0.2.0/40" },
+      { trunkUri: "sips:trunk.example" },
+      { trunkUri: "sip:user@trunk.example" },
+      { trunkUri: "sip:trunk.example;transport=ws" },
+      { register: "maybe" },
+      { codecs: "G729" },
+      { transfer: "attended" },
+      { callsPerSource: "0" },
+      { requestsPerSecond: "1.5" }
+    ]) {
+      expect([bad, Either.isLeft(decoded(bad))]).toEqual([bad, true])
+    }
+  })
+
+  it("reads addresses, ports and lists", () => {
+    expect(bindOf("[::]:5070")).toEqual({ address: "::", port: 5070 })
+    expect(portsOf("20000 - 21999")).toEqual({ first: 20_000, last: 21_999 })
+    expect(codecsOf("PCMU, pcma").map(({ name }) => name)).toEqual(["PCMU", "PCMA"])
+    expect(transportsOf("TCP,udp")).toEqual(["tcp", "udp"])
+    expect(trunkOf("sip:[2001:db8::1]:5080")).toMatchObject({ host: "[2001:db8::1]", port: 5080 })
+  })
+})

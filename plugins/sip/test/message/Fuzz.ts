@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import * as fc from "fast-check"
+import { codecs } from "../../src/Codec.ts"
+import * as Framer from "../../src/message/Framer.ts"
+import * as Parser from "../../src/message/Parser.ts"
+import { refusalOf } from "../../src/message/RequestCheck.ts"
+import { serialize } from "../../src/message/Serializer.ts"
+import * as Description from "../../src/sdp/Description.ts"
+import * as Negotiation from "../../src/sdp/Negotiation.ts"
+import { mutated } from "./Mutation.ts"
+
+/**
+ * Feeds changed messages to the parsers of SIP and SDP for some minutes (the first argument, 10 by default), and ends with
+ * 1 when one throws, takes long, or gives what it would not read again. A finding is printed as base64: keep it as a case in
+ * `Parser.test.ts`.
+ */
+
+const minutes = Number(process.argv[2] ?? 10)
+
+/** Milliseconds that one message may take. */
+const most = 250
+
+const folder = fileURLToPath(new URL("rfc4475/", import.meta.url))
+const messages = readdirSync(folder).flatMap((file) => (file.endsWith(".dat") ? [readFileSync(folder + file)] : []))
+const descriptions = messages.flatMap((bytes) => {
+  const start = bytes.indexOf("v=0\r\n")
+  return start < 0 ? [] : [bytes.subarray(start)]
+})
+
+const local: Negotiation.Local = {
+  address: "192.0.2.1",
+  port: 20_000,
+  sessionId: "1",
+  version: 1,
+  codecs: [codecs.PCMA, codecs.PCMU],
+  direction: "sendrecv"
+}
+
+const parsesMessages = (bytes: Uint8Array): void => {
+  const parsed = Parser.parse(bytes)
+  Framer.push(Framer.empty, bytes)
+  if (parsed._tag !== "Message") return
+  if (parsed.message._tag === "Request") refusalOf(parsed.message)
+  const again = Parser.parse(serialize(parsed.message))
+  if (again._tag !== "Message") throw new Error(`what was written is not read again: ${again.reason}`)
+}
+
+const parsesDescriptions = (bytes: Uint8Array): void => {
+  const peer = Description.parse(bytes)
+  const agreed = peer === undefined ? undefined : Negotiation.agree(peer, local)
+  if (peer === undefined || agreed === undefined) return
+  if (Description.parse(Negotiation.answer(peer, agreed, local)) === undefined) {
+    throw new Error("our answer is no description")
+  }
+}
+
+const timed = (name: string, run: (bytes: Uint8Array) => void) => (bytes: Uint8Array) => {
+  const before = performance.now()
+  const fail = (reason: string): never => {
+    throw new Error(`${name}: ${reason}\n${Buffer.from(bytes).toString("base64")}`)
+  }
+  try {
+    run(bytes)
+  } catch (error) {
+    fail(String(error))
+  }
+  // The machine may have been busy: only what is slow again is.
+  for (let tries = 0, took = performance.now() - before; took > most; tries++) {
+    if (tries === 3) fail(`it took ${Math.round(took)} ms`)
+    const again = performance.now()
+    run(bytes)
+    took = performance.now() - again
+  }
+}
+
+const until = performance.now() + minutes * 60_000
+const numRuns = 5000
+let count = 0
+try {
+  for (let seed = Number(process.argv[3] ?? performance.timeOrigin); performance.now() < until; seed++) {
+    const options = { numRuns, seed: Math.floor(seed) % 2 ** 31, endOnFailure: true }
+    fc.assert(fc.property(mutated(messages), timed("message", parsesMessages)), options)
+    fc.assert(fc.property(mutated(descriptions), timed("description", parsesDescriptions)), options)
+    count += 2 * numRuns
+  }
+  console.log(`${count} messages and descriptions in ${minutes} minutes, nothing found`)
+} catch (error) {
+  console.error(error instanceof Error ? (error.cause ?? error) : error)
+  console.error(`found after ${count} messages and descriptions`)
+  process.exitCode = 1
+}

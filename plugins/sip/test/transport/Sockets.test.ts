@@ -1,0 +1,132 @@
+import * as dgram from "node:dgram"
+import * as net from "node:net"
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Queue } from "effect"
+import * as Tcp from "../../src/transport/Tcp.ts"
+import * as Udp from "../../src/transport/Udp.ts"
+
+const message = (callId: string): string =>
+  `OPTIONS sip:a@127.0.0.1 SIP/2.0\r\nVia: SIP/2.0/TCP 127.0.0.1;branch=z9hG4bK1\r\nCall-ID: ${callId}\r\nContent-Length: 0\r\n\r\n`
+
+const callIdOf = (bytes: Uint8Array): string => /Call-ID: (\S+)/.exec(Buffer.from(bytes).toString())?.[1] ?? ""
+
+/** A client's connection, with what it receives. */
+const connect = (port: number) =>
+  Effect.gen(function* () {
+    const received = yield* Queue.unbounded<string>()
+    const closed = yield* Deferred.make<void>()
+    const socket = yield* Effect.acquireRelease(
+      Effect.async<net.Socket>((resume) => {
+        const opened = net.connect(port, "127.0.0.1", () => resume(Effect.succeed(opened)))
+      }),
+      (opened) => Effect.sync(() => opened.destroy())
+    )
+    socket.on("data", (chunk) => Queue.unsafeOffer(received, chunk.toString()))
+    socket.on("error", () => {})
+    socket.on("close", () => Deferred.unsafeDone(closed, Effect.void))
+    return { socket, received, closed: Deferred.await(closed) }
+  })
+
+const listening = (isAllowed: (address: string) => boolean = () => true) =>
+  Effect.gen(function* () {
+    const messages = yield* Queue.unbounded<readonly [string, Tcp.Source]>()
+    const tcp = yield* Tcp.listen("127.0.0.1", 0, isAllowed, (bytes, from) =>
+      Queue.unsafeOffer(messages, [callIdOf(bytes), from])
+    )
+    return { tcp, messages }
+  })
+
+describe("Tcp", () => {
+  it.live("cuts messages from the stream, answers pings, and answers on the same connection", () =>
+    Effect.gen(function* () {
+      const { messages, tcp } = yield* listening()
+      const client = yield* connect(tcp.port)
+      client.socket.write(`${message("one")}\r\n\r\n${message("two").slice(0, 50)}`)
+      const [first, from] = yield* Queue.take(messages)
+      expect(first).toBe("one")
+      expect(yield* Queue.take(client.received)).toBe("\r\n")
+      client.socket.write(message("two").slice(50))
+      expect((yield* Queue.take(messages))[0]).toBe("two")
+      tcp.send(Buffer.from("answer"), from, () => {})
+      expect(yield* Queue.take(client.received)).toBe("answer")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("closes a connection whose stream cannot be read any further, after the message was passed", () =>
+    Effect.gen(function* () {
+      const { messages, tcp } = yield* listening()
+      const client = yield* connect(tcp.port)
+      client.socket.write(message("bad").replace("Content-Length: 0", "Content-Length: -1"))
+      expect((yield* Queue.take(messages))[0]).toBe("bad")
+      yield* client.closed
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("closes connections of addresses that are not allowed, and more than 100 of one", () =>
+    Effect.gen(function* () {
+      const closedOne = yield* listening(() => false)
+      yield* (yield* connect(closedOne.tcp.port)).closed
+      const { messages, tcp } = yield* listening()
+      const clients = yield* Effect.forEach(Array.from({ length: 101 }), () => connect(tcp.port))
+      const last = clients.at(-1)
+      if (last !== undefined) yield* last.closed
+      clients[0]?.socket.write(message("still"))
+      expect((yield* Queue.take(messages))[0]).toBe("still")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("tells that a message could not be sent", () =>
+    Effect.gen(function* () {
+      const { tcp } = yield* listening()
+      const failed = yield* Deferred.make<void>()
+      // A port on which nothing listens: that of a server which has been closed.
+      const port = yield* Effect.scoped(Effect.map(listening(), (other) => other.tcp.port))
+      tcp.send(Buffer.from("x"), { address: "127.0.0.1", port }, () => Deferred.unsafeDone(failed, Effect.void))
+      yield* Deferred.await(failed)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("fails with the system's code when the port is taken", () =>
+    Effect.gen(function* () {
+      const { tcp } = yield* listening()
+      const error = yield* Effect.flip(
+        Tcp.listen(
+          "127.0.0.1",
+          tcp.port,
+          () => true,
+          () => {}
+        )
+      )
+      expect(error).toMatchObject({ transport: "tcp", code: "EADDRINUSE" })
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("Udp", () => {
+  it.live("passes datagrams with their source, sends, and drops what has no address of its family", () =>
+    Effect.gen(function* () {
+      const received = yield* Queue.unbounded<readonly [string, string, number]>()
+      const udp = yield* Udp.listen("127.0.0.1", 0, (bytes, address, port) =>
+        Queue.unsafeOffer(received, [Buffer.from(bytes).toString(), address, port])
+      )
+      const answers = yield* Queue.unbounded<string>()
+      const client = yield* Effect.acquireRelease(
+        Effect.async<dgram.Socket>((resume) => {
+          const socket = dgram.createSocket("udp4")
+          socket.bind(0, "127.0.0.1", () => resume(Effect.succeed(socket)))
+        }),
+        (socket) => Effect.sync(() => socket.close())
+      )
+      client.on("message", (bytes) => Queue.unsafeOffer(answers, bytes.toString()))
+      client.send("hello", udp.port, "127.0.0.1")
+      const [text, address, port] = yield* Queue.take(received)
+      expect([text, address, port]).toEqual(["hello", "127.0.0.1", client.address().port])
+      udp.send(Buffer.from("x"), "2001:db8::1", 5060)
+      udp.send(Buffer.from("x"), "no address", 5060)
+      udp.send(Buffer.from("answer"), address, port)
+      expect(yield* Queue.take(answers)).toBe("answer")
+      const error = yield* Effect.flip(Udp.listen("127.0.0.1", udp.port, () => {}))
+      expect(error).toMatchObject({ transport: "udp", code: "EADDRINUSE" })
+    }).pipe(Effect.scoped)
+  )
+})
