@@ -30,6 +30,7 @@ code, pre { font: 14px/1.5 ui-monospace, monospace; } code { padding: .1em .3em;
 pre { padding: .8rem 1rem; overflow-x: auto; background: var(--raised); border: 1px solid var(--line); border-radius: 6px; } pre code { padding: 0; background: none; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .92rem; } td, th { padding: .4rem .8rem .4rem 0; text-align: left;
   vertical-align: top; border-top: 1px solid var(--line); } th:empty { padding: 0; } td { min-width: 6rem; } td code { overflow-wrap: normal; }
+.right { text-align: right; } .center { text-align: center; }
 blockquote { margin: 1rem 0; padding-left: 1rem; border-left: 3px solid var(--line); color: var(--faint); }
 @media (max-width: 800px) { .body { display: block; } .body > nav { border: 0; border-top: 1px solid var(--line); } main { padding: 1rem 1.2rem 4rem; } }
 `

@@ -8,6 +8,14 @@ const markdown = MarkdownIt({ html: false })
 markdown.renderer.rules["table_open"] = () => `<div class="wide"><table>`
 markdown.renderer.rules["table_close"] = () => `</table></div>`
 
+/** A cell of a column that is aligned by a class: the policy of the pages allows no styles of elements. */
+const cell = (name: "td" | "th") => (tokens: ReadonlyArray<Token>, index: number) => {
+  const align = /text-align:(right|center)/.exec(String(tokens[index]?.attrGet("style") ?? ""))?.[1]
+  return align === undefined ? `<${name}>` : `<${name} class="${align}">`
+}
+markdown.renderer.rules["td_open"] = cell("td")
+markdown.renderer.rules["th_open"] = cell("th")
+
 const textOf = (inline: Token | undefined): string =>
   (inline?.children ?? [])
     .map(({ content, type }) => (type === "text" || type === "code_inline" ? content : ""))

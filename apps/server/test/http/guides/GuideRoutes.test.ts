@@ -80,7 +80,7 @@ layer(server)("the pages of a server", (it) => {
   it.effect("have no scripts, and only the style that their policy names", () =>
     Effect.gen(function* () {
       const port = yield* Port
-      for (const path of ["/", "/guides/architecture"]) {
+      for (const path of ["/", "/guides/architecture", "/guides/providers"]) {
         const { headers, text } = yield* ask(port, { path, headers: browser })
         const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? ""
         const hash = createHash("sha256").update(style).digest("base64")
@@ -98,6 +98,13 @@ describe("a guide", () => {
     const { anchors, title } = made("# The `svc` command\n\n## What you do: all, of it!\n\n## Errors\n\n## Errors\n")
     expect(title).toBe("The svc command")
     expect([...anchors]).toEqual(["the-svc-command", "what-you-do-all-of-it", "errors", "errors-1"])
+  })
+
+  it("aligns the columns of tables by classes, because the policy allows no styles of elements", () => {
+    const { html } = made("| a | b | c | d |\n| - | -: | :-: | :- |\n| 1 | 2 | 3 | 4 |\n")
+    expect(html).not.toContain("style")
+    expect(html).toContain('<th>a</th>\n<th class="right">b</th>\n<th class="center">c</th>\n<th>d</th>')
+    expect(html).toContain('<td>1</td>\n<td class="right">2</td>\n<td class="center">3</td>\n<td>4</td>')
   })
 
   it("escapes HTML and leaves out links with scripts and links to what is not served", () => {
