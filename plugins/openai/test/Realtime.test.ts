@@ -186,6 +186,25 @@ describe("streaming speech-to-text", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("leaves out keyterms that the server does not take only in that session, and logs it", () =>
+    Effect.gen(function* () {
+      const message = "Expected an array with maximum length 2"
+      const at = yield* setUp({
+        refuses: ({ transcription: { keywords } }) =>
+          Array.isArray(keywords) && keywords.length > 2
+            ? { message, code: "array_above_max_length", param: "session.audio.input.transcription.keywords" }
+            : undefined
+      })
+      yield* listen(at, { keyterms: ["a", "b", "c"] })
+      expect(inputsOf(at).map((input) => "keywords" in Object(input).transcription)).toEqual([true, false])
+      expect(at.double.logged).toMatchObject([
+        { level: "warning", message: expect.stringMatching(/^left out, because it was refused: .* length 2$/) }
+      ])
+      yield* listen(at, { keyterms: ["a", "b"] })
+      expect(inputsOf(at)).toMatchObject([{ transcription: { keywords: ["a", "b"] } }])
+    }).pipe(Effect.scoped)
+  )
+
   it.live("goes on without a change that the server refuses, and logs it", () =>
     Effect.gen(function* () {
       const at = yield* setUp({

@@ -7,6 +7,7 @@ import type { OpenAiClient } from "../OpenAiClient.ts"
 import { eventOf, type Problem, type RealtimeEvent } from "./RealtimeEvents.ts"
 import {
   encodingOf,
+  isAboutValue,
   type RealtimeDialect,
   sessionUpdate,
   type TranscriptionHints,
@@ -73,16 +74,16 @@ export const open = (
     let isConfigured = false
     let socket: ClientSocket | undefined
     let { hints } = options
-    let encoding = encodingOf(options.sampleRate, server.dialect)
+    let { dialect } = server
+    let encoding = encodingOf(options.sampleRate, dialect)
     let updates = 0
 
     const sendConfiguration = (): void => {
-      if (!isConfigured) encoding = encodingOf(options.sampleRate, server.dialect)
+      if (!isConfigured) encoding = encodingOf(options.sampleRate, dialect)
       const eventId = `${update}_${++updates}`
-      socket?.send(sessionUpdate({ eventId, model, hints, encoding, dialect: server.dialect }))
+      socket?.send(sessionUpdate({ eventId, model, hints, encoding, dialect }))
     }
     const onRefused = (problem: Problem): void => {
-      const { dialect } = server
       // The format of a session that has begun does not change.
       const accepted = withoutRefused(isConfigured ? { ...dialect, mulaw: false } : dialect, problem)
       const failure = failureOf(server, problem, clock.unsafeCurrentTimeMillis())
@@ -91,7 +92,9 @@ export const open = (
         else host.log.warning(`a change was refused: ${failure.reason}`, { call_id: options.callId })
         return
       }
-      server.dialect = isConfigured ? { ...accepted, mulaw: dialect.mulaw } : accepted
+      dialect = isConfigured ? { ...accepted, mulaw: dialect.mulaw } : accepted
+      if (!isAboutValue(problem)) server.dialect = dialect
+      host.log.warning(`left out, because it was refused: ${failure.reason}`, { call_id: options.callId })
       sendConfiguration()
     }
 

@@ -25,6 +25,10 @@ export const withoutRefused = (dialect: RealtimeDialect, { message, param }: Pro
   return undefined
 }
 
+/** Whether an error is about a value, such as a list that is too long: another session may have a better one. */
+export const isAboutValue = ({ code, param }: Problem): boolean =>
+  /invalid_value|above_max|too_(long|many)/.test(code ?? "") && !/format/.test(param ?? "")
+
 /** In Hz, of the format `audio/pcm`. */
 export const pcmRate = 24_000
 /** In Hz, of the format `audio/pcmu`. */
