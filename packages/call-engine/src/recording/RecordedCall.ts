@@ -5,6 +5,8 @@ import { Track } from "./Track.ts"
 
 /** Seconds that are held back, so that late frames can still be placed. */
 const heldBack = 1
+/** Milliseconds in which this process may be too busy to take what the caller said, without a gap in the recording. */
+const longestStallMs = 2000
 
 /** Both sides of a call between the media path and the encoder. Times are those of the media clock, in milliseconds. */
 export class RecordedCall {
@@ -15,6 +17,8 @@ export class RecordedCall {
   private stream: Mp3Stream | undefined
   /** Samples given to the encoder. */
   private given = 0
+  /** When complete seconds were last given. What came before then has been taken since. */
+  private checkedAt: number
   /** When the recording ended; undefined while it runs. */
   private endedAt: number | undefined
 
@@ -27,6 +31,7 @@ export class RecordedCall {
     this.agent = new Track(options)
     this.sampleRate = format.sampleRate
     this.origin = origin
+    this.checkedAt = origin
   }
 
   /** Sets the encoder's stream; called once. */
@@ -49,8 +54,13 @@ export class RecordedCall {
     if (this.endedAt === undefined) this.agent.write(frame, this.position(now))
   }
 
-  /** Gives the encoder every second that is complete. */
+  /** Gives the encoder every second that was complete the last time. Called often. */
   handOver(now: number): void {
+    this.giveUntil(Math.max(this.checkedAt, now - longestStallMs))
+    this.checkedAt = now
+  }
+
+  private giveUntil(now: number): void {
     while (this.endedAt === undefined && this.position(now) >= this.given + (1 + heldBack) * this.sampleRate) {
       const until = this.given + this.sampleRate
       this.given = until
@@ -61,7 +71,7 @@ export class RecordedCall {
   /** Ends the recording and gives the encoder the rest. */
   stop(now: number): void {
     if (this.endedAt !== undefined) return
-    this.handOver(now)
+    this.giveUntil(now)
     // The encoder may have failed during the call above, which ends the recording.
     if (this.endedAt !== undefined) return
     this.endedAt = now

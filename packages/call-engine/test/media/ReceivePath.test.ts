@@ -4,6 +4,7 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { FrameWheel } from "../../src/media/FrameWheel.ts"
 import { ReceivePath } from "../../src/media/ReceivePath.ts"
+import { RecordedCall } from "../../src/recording/RecordedCall.ts"
 
 const format: AudioFormat = { encoding: "pcm16", sampleRate: 8000 }
 const frame = 160
@@ -26,7 +27,7 @@ const sampleAt = (n: number): number => (n % 30_000) + 1
 const bytesOf = (sequence: number): Uint8Array =>
   new Uint8Array(Int16Array.from({ length: frame }, (_, n) => sampleAt(sequence * frame + n)).buffer)
 
-/** A caller who speaks for `frames` frames to a process that stalls. Gives what was heard and when, frame by frame. */
+/** A caller who speaks for `frames` frames to a process that stalls. Gives what was heard frame by frame, and recorded. */
 const receive = (frames: number, stalls: ReadonlyArray<Stall>, { first, kind }: Line) => {
   let now = 0
   let reads = 0
@@ -41,9 +42,16 @@ const receive = (frames: number, stalls: ReadonlyArray<Stall>, { first, kind }: 
     return now
   }
   const wheel = new FrameWheel(() => {})
-  const heard: Array<{ readonly samples: Int16Array; readonly at: number; readonly isSilence: boolean }> = []
+  const heard: Array<{ readonly samples: Int16Array; readonly isSilence: boolean }> = []
+  const recorded: Array<number> = []
+  const recording = new RecordedCall(format, 0)
+  const record = (caller: Uint8Array<ArrayBuffer>) => recorded.push(...new Int16Array(caller.buffer))
+  recording.start({ write: record, end: record, cancel: () => {} })
   const path = new ReceivePath({ format, codec: codecOf(format), wheel, now: clock, onFrame: () => {} })
-  path.record((bytes, at, isSilence) => heard.push({ samples: new Int16Array(bytes.slice().buffer), at, isSilence }))
+  path.record((bytes, at, isSilence) => {
+    heard.push({ samples: new Int16Array(bytes.slice().buffer), isSilence })
+    recording.received(bytes, at, isSilence)
+  })
   let sent = 0
   const read = (): void => {
     for (; sent < frames && (sent + 1) * 20 <= now; sent++) {
@@ -57,8 +65,10 @@ const receive = (frames: number, stalls: ReadonlyArray<Stall>, { first, kind }: 
     if (first === "read") read()
     if (!wheel.idle) wheel.tickDueSlots(clock(), clock)
     if (first === "tick") read()
+    recording.handOver(now)
   }
-  return { heard, quality: path.quality }
+  recording.stop(now)
+  return { heard, recorded, quality: path.quality }
 }
 
 /** The first frame that is not what the caller said then, and how many frames there are. */
@@ -79,11 +89,16 @@ describe("ReceivePath, while the process stalls", () => {
     it.each([40, 60, 200, 500, 1000, 2000])(
       `hears all that the caller says, in order and without silence: ${line.kind}, ${line.first} first, %i ms`,
       (ms) => {
-        const { heard, quality } = receive(300, [{ reads: 200, ms }], line)
+        const { heard, quality, recorded } = receive(300, [{ reads: 200, ms }], line)
         expect(faultOf(heard)).toEqual({ fault: "none", frames: 300 })
         if (line.kind === "packets") expect(quality).toEqual({ packetsLost: 0, packetsLate: 0, jitterMs: 0 })
-        // And what is recorded later is where it was said.
-        for (const [i, { at }] of heard.entries()) if (i > 250) expect(Math.abs(at - i * 20)).toBeLessThanOrEqual(20)
+        // In the recording, all of it is where it was said.
+        const apart = (sample: number, n: number) => Math.abs(sample - sampleAt(n))
+        const off = recorded.flatMap((sample, n) =>
+          sample === 0 ? [] : [Math.min(apart(sample, n), 30_000 - apart(sample, n))]
+        )
+        expect(Math.max(...off)).toBeLessThanOrEqual(frame)
+        expect(off.length).toBeGreaterThan(298 * frame)
       }
     )
 
