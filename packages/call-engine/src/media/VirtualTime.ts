@@ -1,5 +1,6 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { FrameWheel } from "./FrameWheel.ts"
+import { StallTime } from "./StallTime.ts"
 import { Ticker } from "./Ticker.ts"
 
 interface Sleeper {
@@ -24,6 +25,8 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
     readonly now: () => number
     /** Advances through every timer and frame that falls due, in order. */
     readonly advance: (duration: Duration.DurationInput) => Effect.Effect<void>
+    /** Advances without a timer or frame, as when the process is too busy: what is due meanwhile is late. */
+    readonly stall: (duration: Duration.DurationInput) => Effect.Effect<void>
   }
 >() {
   /** Replaces clock and ticker. Time begins at `start` (Unix milliseconds). */
@@ -33,7 +36,9 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
         let now = 0
         let nextOrder = 0
         let sleepers: Array<Sleeper> = []
-        const wheel = new FrameWheel(() => {})
+        const wheel = new FrameWheel(() => waitForFrames())
+        const stalls = new StallTime(() => now)
+        const waitForFrames = () => stalls.wait(wheel.idle ? Number.POSITIVE_INFINITY : wheel.nextDue)
 
         const sleep = (duration: Duration.Duration): Effect.Effect<void> =>
           Effect.async<void>((resume) => {
@@ -64,7 +69,9 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
           const due = sleepers.filter((s) => s.at <= now).sort((a, b) => a.at - b.at || a.order - b.order)
           sleepers = sleepers.filter((s) => s.at > now)
           for (const sleeper of due) sleeper.wake()
+          stalls.fired()
           wheel.tickDueSlots(now, () => now)
+          waitForFrames()
         })
 
         const advance = (duration: Duration.DurationInput): Effect.Effect<void> =>
@@ -78,10 +85,14 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
             }
             now = until
           })
+        const stall = (duration: Duration.DurationInput): Effect.Effect<void> =>
+          Effect.sync(() => {
+            now += Duration.toMillis(duration)
+          })
 
         return Layer.mergeAll(
-          Layer.succeed(VirtualTime, { now: () => now, advance }),
-          Layer.succeed(Ticker, { wheel, now: () => now }),
+          Layer.succeed(VirtualTime, { now: () => now, advance, stall }),
+          Layer.succeed(Ticker, { wheel, now: () => now, stalled: () => stalls.total }),
           Layer.setClock(clock)
         )
       })

@@ -30,6 +30,8 @@ export interface SessionCall {
   readonly resumed?: ResumedConversation | undefined
   /** Whether a timer runs; all do by default. */
   readonly runsTimer?: (timer: Timer) => boolean
+  /** Milliseconds in which the process did nothing, which timers do not count. */
+  readonly stalled?: () => number
 }
 
 /** A conversation that continues. */
@@ -109,7 +111,7 @@ export const make = (
   shellOf: (session: ConversationSession) => Shell
 ): Effect.Effect<ConversationSession, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { agent, facts, resumed, runsTimer = () => true } = call
+    const { agent, facts, resumed, runsTimer = () => true, stalled = () => 0 } = call
     // Work that may outlive the session has its own fibers.
     const services: ConversationServices = {
       ...shared,
@@ -213,7 +215,12 @@ export const make = (
         timestamp: isoTime(state, at)
       }) as EventDraft // event and data come from one member of the union
 
-    const timers = yield* Timers.make<Timer>({ now, onFired: (timer) => feed({ _tag: "TimerFired", timer }) })
+    const timers = yield* Timers.make<Timer>({
+      now,
+      // A call is never longer than it may be.
+      stalled: (timer) => (timer === "max_duration" ? 0 : stalled()),
+      onFired: (timer) => feed({ _tag: "TimerFired", timer })
+    })
     const variables = { from: facts.from ?? "", to: facts.to ?? "", call_id: facts.call_id }
     const generation = yield* Generation.make({
       callId: facts.call_id,

@@ -243,7 +243,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
       }
     })
 
-    const session = yield* ConversationSession.make(services, call, shellOf)
+    const session = yield* ConversationSession.make(services, { ...call, stalled: services.ticker.stalled }, shellOf)
     session.run(
       "canceled",
       Effect.map(direction.canceled, () => session.feed({ _tag: "CallerHungUp" }))

@@ -2,6 +2,9 @@ import { Effect, FiberHandle, type Scope } from "effect"
 
 /** Timers that are due within this time of each other fire together, in milliseconds. */
 const toleranceMs = 0.5
+/** A fiber that wakes up later than this, in milliseconds, first gives the process this time to read what waits. */
+const lateMs = 45
+const readMs = 20
 
 /**
  * The timers of a call, by name. A turn starts and stops many timers, and few of them fire, so one fiber serves all: it
@@ -13,23 +16,37 @@ export interface Timers<Name extends string> {
   readonly stop: (timer: Name) => void
 }
 
-/** `now` is the call's time in milliseconds; `onFired` is called outside of `start` and `stop`. */
+interface Due {
+  readonly at: number
+  readonly ms: number
+  /** What `stalled` was at the start. */
+  readonly stalled: number
+}
+
+/**
+ * `now` is the call's time in milliseconds; `onFired` is called outside of `start` and `stop`. `stalled`: milliseconds, always
+ * more, in which the process did nothing. A timer does not count them, because what it waits for may wait to be read; but
+ * at most it takes twice its time, and what waits is read before it fires.
+ */
 export const make = <Name extends string>(options: {
   readonly now: () => number
+  readonly stalled?: (timer: Name) => number
   readonly onFired: (timer: Name) => void
 }): Effect.Effect<Timers<Name>, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { now, onFired } = options
+    const { now, onFired, stalled = () => 0 } = options
     const handle = yield* FiberHandle.make<void>()
     const run = yield* FiberHandle.runtime(handle)<never>()
-    const due = new Map<Name, number>()
+    const due = new Map<Name, Due>()
+    const timeOf = ([timer, { at, ms, stalled: before }]: readonly [Name, Due]): number =>
+      at + Math.min(ms, stalled(timer) - before)
     /** When the fiber wakes up. */
     let wakesAt = Number.POSITIVE_INFINITY
     let firing = false
 
     const fire = (): void => {
       const at = now() + toleranceMs
-      const ready = [...due].filter(([, when]) => when <= at).sort(([, a], [, b]) => a - b)
+      const ready = [...due].filter((entry) => timeOf(entry) <= at).sort((a, b) => timeOf(a) - timeOf(b))
       firing = true
       for (const [timer, when] of ready) {
         // A timer that fired may have stopped or restarted this one.
@@ -38,24 +55,27 @@ export const make = <Name extends string>(options: {
         onFired(timer)
       }
       firing = false
-      wakesAt = Math.min(...due.values())
+      wakesAt = Math.min(...[...due].map(timeOf))
     }
     const watch: Effect.Effect<void> = Effect.suspend(() =>
       wakesAt === Number.POSITIVE_INFINITY
         ? Effect.void
         : Effect.zipRight(
             Effect.sleep(Math.max(0, Math.ceil(wakesAt - now() - toleranceMs))),
-            Effect.suspend(() => {
-              fire()
-              return watch
-            })
+            Effect.zipRight(
+              Effect.suspend(() => (now() - wakesAt > lateMs ? Effect.sleep(readMs) : Effect.void)),
+              Effect.suspend(() => {
+                fire()
+                return watch
+              })
+            )
           )
     )
 
     return {
       start: (timer, ms) => {
         const at = now() + ms
-        due.set(timer, at)
+        due.set(timer, { at, ms, stalled: stalled(timer) })
         if (firing || at >= wakesAt) return
         wakesAt = at
         run(watch)

@@ -23,6 +23,8 @@ export interface VirtualCall {
   /** Why the leg was hung up, each time. */
   readonly hangups: ReadonlyArray<string>
   readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
+  /** The process does nothing for a time. */
+  readonly stall: (time: Duration.DurationInput) => Effect.Effect<void>
   readonly say: (text: string) => Effect.Effect<void>
   /** Sends samples in the sample rate of the leg. */
   readonly play: (audio: Int16Array) => Effect.Effect<void>
@@ -83,6 +85,7 @@ export const together = <A>(
               session,
               hangups: phone.hangups,
               wait,
+              stall: time.stall,
               say: (text: string) => Effect.sync(() => void speak(phone.say(text))),
               play: (audio: Int16Array) => Effect.sync(() => void speak(phone.play(audio))),
               emit: phone.emit,

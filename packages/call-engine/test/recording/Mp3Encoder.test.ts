@@ -113,7 +113,7 @@ class FakeThread implements EncoderThread {
 const fake = () => {
   const threads: Array<FakeThread> = []
   const time = { now: 0 }
-  const ticker = Layer.succeed(Ticker, { wheel: new FrameWheel(() => {}), now: () => time.now })
+  const ticker = Layer.succeed(Ticker, { wheel: new FrameWheel(() => {}), now: () => time.now, stalled: () => 0 })
   const layer = layerOf(() => {
     const thread = new FakeThread()
     threads.push(thread)

@@ -8,8 +8,10 @@ const make = Effect.gen(function* () {
   const clock = yield* Effect.clock
   const now = () => clock.unsafeCurrentTimeMillis()
   let onFired = (_timer: string): void => {}
+  let stalled = 0
   const timers = yield* Timers.make({
     now,
+    stalled: (timer) => (timer === "exact" ? 0 : stalled),
     onFired: (timer) => {
       fired.push([timer, now()])
       onFired(timer)
@@ -18,7 +20,10 @@ const make = Effect.gen(function* () {
   const whenFired = (handler: (timer: string) => void) => {
     onFired = handler
   }
-  return { timers, fired, whenFired }
+  const stall = (ms: number) => {
+    stalled += ms
+  }
+  return { timers, fired, whenFired, stall }
 })
 
 it.scoped("each timer fires once, in order of time", () =>
@@ -85,6 +90,26 @@ it.scoped("a timer that fires may stop, restart and start timers, itself include
       ["a", 100],
       ["a", 110],
       ["put off", 130]
+    ])
+  })
+)
+
+it.scoped("a timer does not count a stall of the process since its start, and takes at most twice its time", () =>
+  Effect.gen(function* () {
+    const { fired, stall, timers } = yield* make
+    stall(5000)
+    timers.start("long", 1000)
+    timers.start("short", 200)
+    timers.start("exact", 300)
+    yield* TestClock.adjust("100 millis")
+    stall(400)
+    timers.start("later", 350)
+    yield* TestClock.adjust("2 seconds")
+    expect(fired).toEqual([
+      ["exact", 300],
+      ["short", 400],
+      ["later", 450],
+      ["long", 1400]
     ])
   })
 )
