@@ -1,0 +1,158 @@
+import * as dgram from "node:dgram"
+import { describe, expect, it } from "@effect/vitest"
+import { type DialProgress, Telephony } from "@svc/providers/Telephony"
+import { Deferred, Effect, Fiber, Queue } from "effect"
+import * as Dialog from "../src/dialog/Dialog.ts"
+import * as Message from "../src/message/Message.ts"
+import * as Parser from "../src/message/Parser.ts"
+import { serialize } from "../src/message/Serializer.ts"
+import * as Description from "../src/sdp/Description.ts"
+import { plugin } from "./SipPhones.ts"
+
+const port = 27_160
+const trunkPort = 27_170
+
+/** A UDP socket with what it receives. */
+const socketOn = (at: number) =>
+  Effect.gen(function* () {
+    const received = yield* Queue.unbounded<Buffer>()
+    const socket = yield* Effect.acquireRelease(
+      Effect.async<dgram.Socket>((resume) => {
+        const opened = dgram.createSocket("udp4")
+        opened.bind(at, "127.0.0.1", () => resume(Effect.succeed(opened)))
+      }),
+      (opened) => Effect.sync(() => opened.close())
+    )
+    socket.on("message", (bytes) => Queue.unsafeOffer(received, bytes))
+    return { socket, received }
+  })
+
+/** A trunk that does what a test says. */
+const scriptedTrunk = Effect.gen(function* () {
+  const { received, socket } = yield* socketOn(trunkPort)
+  const rtp = yield* socketOn(0)
+  const next = Effect.map(Queue.take(received), (bytes) => {
+    const parsed = Parser.parse(bytes)
+    if (parsed._tag !== "Message") throw new Error(parsed.reason)
+    return parsed.message
+  })
+  /** The next request of this method; others are skipped. */
+  const request = (method: string): Effect.Effect<Message.Request> =>
+    Effect.flatMap(next, (message) =>
+      message._tag === "Request" && message.method === method ? Effect.succeed(message) : request(method)
+    )
+  const send = (message: Message.Message): void => {
+    socket.send(serialize(message), port, "127.0.0.1")
+  }
+  const sdp = Buffer.from(
+    `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${rtp.socket.address().port} RTP/AVP 8\r\n`
+  )
+  const contact = { name: "contact", value: `<sip:trunk@127.0.0.1:${trunkPort}>` }
+  const respond = (to: Message.Request, status: number, headers: Message.Headers = [], body?: Uint8Array): void => {
+    const typed = body === undefined ? [] : [{ name: "content-type", value: "application/sdp" }]
+    const content = { headers: [contact, ...headers, ...typed], ...(body === undefined ? {} : { body }) }
+    send(Dialog.respond(to, status, "R", "trunk", content))
+  }
+  return { request, respond, rtp: rtp.socket, sdp, send, next }
+})
+
+const packet = (sequence: number, value: number): Buffer => {
+  const bytes = Buffer.alloc(172, value)
+  bytes.writeUInt16BE(0x8008, 0)
+  bytes.writeUInt16BE(sequence, 2)
+  bytes.writeUInt32BE(sequence * 160, 4)
+  bytes.writeUInt32BE(7, 8)
+  return bytes
+}
+
+const formats = [{ encoding: "alaw", sampleRate: 8000 }] as const
+
+const dialling = (progress: DialProgress = {}) =>
+  Effect.gen(function* () {
+    const { outbound } = yield* Telephony
+    if (outbound === undefined) return yield* Effect.dieMessage("no trunk")
+    return yield* outbound.dial(
+      { callId: "c", to: "+4930", from: "+4989", formats, headers: { "X-Campaign": "7" } },
+      progress
+    )
+  })
+
+const withPlugin = Effect.provide(
+  plugin(port, {
+    trunkUri: `sip:127.0.0.1:${trunkPort}`,
+    rtpPorts: "27200-27299"
+  })
+)
+
+describe("A call through the trunk", () => {
+  it.live("passes early media before the answer, and audio after it to the leg", () =>
+    Effect.gen(function* () {
+      const trunk = yield* scriptedTrunk
+      const early = yield* Deferred.make<number>()
+      const rung = yield* Deferred.make<void>()
+      const call = yield* Effect.fork(
+        dialling({
+          onRinging: () => Deferred.unsafeDone(rung, Effect.void),
+          onEarlyMedia: (payload) => Deferred.unsafeDone(early, Effect.succeed(payload[0] ?? 0))
+        })
+      )
+      const invite = yield* trunk.request("INVITE")
+      expect(invite.uri).toBe(`sip:+4930@127.0.0.1:${trunkPort}`)
+      expect(Message.header(invite, "from")).toContain("<sip:+4989@127.0.0.1")
+      expect(Message.header(invite, "p-asserted-identity")).toContain("+4989")
+      expect(Message.header(invite, "x-campaign")).toBe("7")
+      const offered = Description.parse(invite.body)?.sections[0]
+      expect(offered?.codecs.map(({ name }) => name)).toEqual(["PCMA", "TELEPHONE-EVENT"])
+      trunk.respond(invite, 180)
+      yield* Deferred.await(rung)
+      trunk.respond(invite, 183, [], trunk.sdp)
+      // The description and the packets go to different sockets: more packets come until one is taken.
+      let sequence = 0
+      const sendOne = Effect.sync(() => trunk.rtp.send(packet(sequence++, 9), offered?.port ?? 0, "127.0.0.1"))
+      yield* Effect.forkScoped(Effect.forever(Effect.zipRight(sendOne, Effect.sleep(20))))
+      expect(yield* Deferred.await(early)).toBe(9)
+      trunk.respond(invite, 200, [], trunk.sdp)
+      const leg = yield* Fiber.join(call)
+      expect(leg.carrierCallId).toBe(Message.callId(invite))
+      const ack = yield* trunk.request("ACK")
+      expect(ack.uri).toBe(`sip:trunk@127.0.0.1:${trunkPort}`)
+      leg.hangup("done")
+      trunk.respond(yield* trunk.request("BYE"), 200)
+    }).pipe(Effect.scoped, withPlugin)
+  )
+
+  it.live("is canceled when the engine gives up, and acknowledged and ended when the answer crosses that", () =>
+    Effect.gen(function* () {
+      const trunk = yield* scriptedTrunk
+      const rung = yield* Deferred.make<void>()
+      const call = yield* Effect.fork(dialling({ onRinging: () => Deferred.unsafeDone(rung, Effect.void) }))
+      const invite = yield* trunk.request("INVITE")
+      trunk.respond(invite, 180)
+      yield* Deferred.await(rung)
+      yield* Fiber.interrupt(call)
+      const cancel = yield* trunk.request("CANCEL")
+      expect(Message.header(cancel, "via")).toBe(Message.header(invite, "via"))
+      trunk.respond(cancel, 200)
+      trunk.respond(invite, 200, [], trunk.sdp)
+      yield* trunk.request("ACK")
+      trunk.respond(yield* trunk.request("BYE"), 200)
+    }).pipe(Effect.scoped, withPlugin)
+  )
+
+  it.live("fails with the status of the trunk as its code", () =>
+    Effect.gen(function* () {
+      const trunk = yield* scriptedTrunk
+      for (const [status, outcome] of [
+        [486, "busy"],
+        [480, "no-answer"],
+        [503, "failed"],
+        [407, "failed"]
+      ] as const) {
+        const call = yield* Effect.fork(Effect.flip(dialling()))
+        trunk.respond(yield* trunk.request("INVITE"), status)
+        expect(yield* Fiber.join(call)).toMatchObject({ _tag: "DialFailed", outcome, code: String(status) })
+        yield* trunk.request("ACK")
+      }
+    }).pipe(Effect.scoped, withPlugin)
+  )
+})
