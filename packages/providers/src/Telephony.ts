@@ -5,8 +5,11 @@ import type { Health } from "./Health.ts"
 import type { Messaging } from "./Messaging.ts"
 import type { Route } from "./Route.ts"
 
-/** Why the platform refuses an incoming call. */
-export type RejectCause = "busy" | "declined" | "unavailable"
+/**
+ * Why the platform refuses an incoming call. `unknown-number`: no agent of the platform has the called number; a network that
+ * has no answer of its own for it treats it as `unavailable`.
+ */
+export type RejectCause = "busy" | "declined" | "unavailable" | "unknown-number"
 
 /**
  * The state of a transfer. `ringing`: the destination's phone rings. `completed`: the caller is connected to the

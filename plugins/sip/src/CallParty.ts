@@ -68,6 +68,7 @@ export const headersOf = (message: { readonly headers: Message.Headers }): { rea
 /** The status with which a call is refused. */
 export const refusalOf = (cause: RejectCause): { readonly status: number; readonly reason: string } => {
   if (cause === "busy") return { status: 486, reason: "Busy Here" }
+  if (cause === "unknown-number") return { status: 404, reason: "Not Found" }
   return cause === "declined" ? { status: 603, reason: "Decline" } : { status: 480, reason: "Temporarily Unavailable" }
 }
 

@@ -64,10 +64,10 @@ describe("headersOf", () => {
 })
 
 describe("statuses", () => {
-  it("are 486 busy, 603 declined, 480 unavailable", () => {
-    expect((["busy", "declined", "unavailable"] as const).map((cause) => refusalOf(cause).status)).toEqual([
-      486, 603, 480
-    ])
+  it("are 486 busy, 603 declined, 480 unavailable, 404 unknown number", () => {
+    expect(
+      (["busy", "declined", "unavailable", "unknown-number"] as const).map((cause) => refusalOf(cause).status)
+    ).toEqual([486, 603, 480, 404])
   })
 
   it("mean: 486 and 600 busy, 480 and 408 no-answer, all else failed", () => {

@@ -2,7 +2,7 @@ import { Agents } from "@svc/agents/Agents"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { Providers } from "@svc/providers/Providers"
-import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
+import type { IncomingCall, RejectCause, Telephony } from "@svc/providers/Telephony"
 import { Cause, type Context, Effect, Layer, Option, Stream } from "effect"
 import { CallLinksRepo } from "../links/CallLinksRepo.ts"
 import { CallAdmission, closedLink } from "./CallAdmission.ts"
@@ -24,9 +24,14 @@ export const InboundCalls: Layer.Layer<
     const links = yield* CallLinksRepo
     const live = yield* LiveCalls
 
-    const refuse = (incoming: IncomingCall, reason: RejectionReason, text: string): void => {
+    const refuse = (
+      incoming: IncomingCall,
+      reason: RejectionReason,
+      text: string,
+      cause: RejectCause = "unavailable"
+    ): void => {
       countRejected("inbound", reason)
-      incoming.reject("unavailable", text)
+      incoming.reject(cause, text)
     }
 
     const acceptThroughLink = (
@@ -70,7 +75,7 @@ export const InboundCalls: Layer.Layer<
         if (live.isDraining()) return refuse(incoming, "draining", "shutting down")
         if (incoming.link !== undefined) return yield* acceptThroughLink(telephony, incoming, incoming.link)
         const route = yield* numbers.route(incoming.to, telephony.id)
-        if (Option.isNone(route)) return refuse(incoming, "no_number", "no such number")
+        if (Option.isNone(route)) return refuse(incoming, "no_number", "no such number", "unknown-number")
         const { agent_id, org_id, project_id } = route.value
         const agent = agent_id === null ? null : yield* Effect.orElseSucceed(agents.forCall(agent_id), () => null)
         const { id: node_id, lost } = yield* lease.current

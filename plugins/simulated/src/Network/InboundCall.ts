@@ -107,7 +107,7 @@ export class InboundCall {
     if (this.#state !== "offered" && this.#state !== "ringing") return
     const event = this.#state === "offered" ? "rejected" : "hangup"
     this.#finish()
-    this.#options.send({ event, cause })
+    this.#options.send({ event, cause: cause === "unknown-number" ? "unavailable" : cause })
   }
 
   /** The caller hung up before the answer. False when the call is already over. */
