@@ -75,6 +75,38 @@ describe("Browser calls", () => {
   )
 
   it.scopedLive(
+    "that are transferred are joined with a phone of the network of the agent's number, until the server dies",
+    () =>
+      Effect.gen(function* () {
+        const options = { data: { url: yield* TestDatabase.freshUrl }, keys: yield* ServerProcess.newKeys, env }
+        const first = yield* ServerProcess.start(options)
+        const line = yield* Line.open(first, () => Line.configuration({ otherwise: "Ok {{user}}." }))
+        const number = Line.freshNumber()
+        const phone = yield* line.phone
+        phone.send({ event: "register", numbers: [number], behaviour: "answer" })
+        yield* phone.until("registered")
+        const { body: link } = yield* first.api.post(`/v1/agents/${line.agentId}/browser-calls`, {})
+        const page = yield* BrowserPhone.connect(`${first.url}/telephony/browser/${ApiClient.textAt(link, "token")}`)
+        const callId = String((yield* page.until("ringing"))["call_id"])
+        yield* page.hears("Hello.")
+        const moved = yield* first.api.post(`/v1/calls/${callId}/transfer`, { destination: number })
+        expect([moved.status, moved.body]).toEqual([200, { success: true, destination: number }])
+        // The page has PCM16 at 16 kHz, the phone mu-law at 8 kHz.
+        phone.say("Sales here")
+        yield* page.hears("Sales here")
+        page.say("A chair please")
+        yield* phone.hears("A chair please")
+        yield* first.signal("SIGKILL")
+        yield* first.exit()
+        const second = yield* ServerProcess.start(options)
+        const call = yield* CallRecords.settled(second.api, callId)
+        expect(call).toMatchObject({ status: "completed", disposition: "transferred", transferred_to: number })
+        expect(CallRecords.spoken(call)).toEqual(["assistant: Hello."])
+      }),
+    120_000
+  )
+
+  it.scopedLive(
     "svc call prints a link to the page of an agent, or what is wrong",
     () =>
       Effect.gen(function* () {
