@@ -24,9 +24,9 @@ const parentInterval = "500 millis"
 
 /**
  * Ends the program as SIGTERM does, so that everything it started is stopped, when nobody reads standard output any
- * more, when the terminal's window is closed, or when the process that started it (npm) has ended.
+ * more, when the terminal's window is closed, or when the process that started it (npm), `parent`, has ended.
  */
-export const endWithSurroundings = (): void => {
+export const endWithSurroundings = (parent = process.ppid): void => {
   const end = () => process.kill(process.pid, "SIGTERM")
   process.once("SIGHUP", end)
   process.stdout.on("error", () => {
@@ -36,7 +36,6 @@ export const endWithSurroundings = (): void => {
   })
   // There is no other place to report it.
   process.stderr.on("error", () => {})
-  const parent = process.ppid
   Effect.runFork(
     Effect.sync(() => process.ppid).pipe(
       Effect.repeat({ until: (current) => current !== parent, schedule: Schedule.spaced(parentInterval) }),

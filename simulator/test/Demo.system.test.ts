@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -134,6 +134,14 @@ describe("the demo without a terminal", () => {
     await run.ended
     expect(await answers(run.url())).toBe(false)
     expect(run.leftovers()).toEqual([])
+  })
+
+  it("ends when the process that started it has ended before the program was loaded", () => {
+    const program =
+      "import { endWithSurroundings } from './simulator/src/ExitCode.ts'\nendWithSurroundings(process.ppid + 1)\nsetInterval(() => {}, 1000)"
+    const args = ["--conditions=@svc/source", "--import", "tsx", "--input-type=module", "--eval", program]
+    const { signal, stderr } = spawnSync(process.execPath, args, { cwd: root, timeout: 60_000, killSignal: "SIGKILL" })
+    expect(signal, String(stderr)).toBe("SIGTERM")
   })
 
   it("leaves no server behind when it is killed", { timeout: 120_000 }, async () => {
