@@ -1,60 +1,13 @@
-import * as dgram from "node:dgram"
 import { describe, expect, it } from "@effect/vitest"
 import { type DialProgress, Telephony } from "@svc/providers/Telephony"
-import { Deferred, Effect, Fiber, Queue } from "effect"
-import * as Dialog from "../src/dialog/Dialog.ts"
+import { Deferred, Effect, Fiber } from "effect"
 import * as Message from "../src/message/Message.ts"
-import * as Parser from "../src/message/Parser.ts"
-import { serialize } from "../src/message/Serializer.ts"
 import * as Description from "../src/sdp/Description.ts"
+import { scriptedTrunk } from "./ScriptedTrunk.ts"
 import { plugin } from "./SipPhones.ts"
 
 const port = 27_160
 const trunkPort = 27_170
-
-/** A UDP socket with what it receives. */
-const socketOn = (at: number) =>
-  Effect.gen(function* () {
-    const received = yield* Queue.unbounded<Buffer>()
-    const socket = yield* Effect.acquireRelease(
-      Effect.async<dgram.Socket>((resume) => {
-        const opened = dgram.createSocket("udp4")
-        opened.bind(at, "127.0.0.1", () => resume(Effect.succeed(opened)))
-      }),
-      (opened) => Effect.sync(() => opened.close())
-    )
-    socket.on("message", (bytes) => Queue.unsafeOffer(received, bytes))
-    return { socket, received }
-  })
-
-/** A trunk that does what a test says. */
-const scriptedTrunk = Effect.gen(function* () {
-  const { received, socket } = yield* socketOn(trunkPort)
-  const rtp = yield* socketOn(0)
-  const next = Effect.map(Queue.take(received), (bytes) => {
-    const parsed = Parser.parse(bytes)
-    if (parsed._tag !== "Message") throw new Error(parsed.reason)
-    return parsed.message
-  })
-  /** The next request of this method; others are skipped. */
-  const request = (method: string): Effect.Effect<Message.Request> =>
-    Effect.flatMap(next, (message) =>
-      message._tag === "Request" && message.method === method ? Effect.succeed(message) : request(method)
-    )
-  const send = (message: Message.Message): void => {
-    socket.send(serialize(message), port, "127.0.0.1")
-  }
-  const sdp = Buffer.from(
-    `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${rtp.socket.address().port} RTP/AVP 8\r\n`
-  )
-  const contact = { name: "contact", value: `<sip:trunk@127.0.0.1:${trunkPort}>` }
-  const respond = (to: Message.Request, status: number, headers: Message.Headers = [], body?: Uint8Array): void => {
-    const typed = body === undefined ? [] : [{ name: "content-type", value: "application/sdp" }]
-    const content = { headers: [contact, ...headers, ...typed], ...(body === undefined ? {} : { body }) }
-    send(Dialog.respond(to, status, "R", "trunk", content))
-  }
-  return { request, respond, rtp: rtp.socket, sdp, send, next }
-})
 
 const packet = (sequence: number, value: number): Buffer => {
   const bytes = Buffer.alloc(172, value)
@@ -87,7 +40,7 @@ const withPlugin = Effect.provide(
 describe("A call through the trunk", () => {
   it.live("passes early media before the answer, and audio after it to the leg", () =>
     Effect.gen(function* () {
-      const trunk = yield* scriptedTrunk
+      const trunk = yield* scriptedTrunk(port, trunkPort)
       const early = yield* Deferred.make<number>()
       const rung = yield* Deferred.make<void>()
       const call = yield* Effect.fork(
@@ -123,7 +76,7 @@ describe("A call through the trunk", () => {
 
   it.live("is canceled when the engine gives up, and acknowledged and ended when the answer crosses that", () =>
     Effect.gen(function* () {
-      const trunk = yield* scriptedTrunk
+      const trunk = yield* scriptedTrunk(port, trunkPort)
       const rung = yield* Deferred.make<void>()
       const call = yield* Effect.fork(dialling({ onRinging: () => Deferred.unsafeDone(rung, Effect.void) }))
       const invite = yield* trunk.request("INVITE")
@@ -141,7 +94,7 @@ describe("A call through the trunk", () => {
 
   it.live("fails with the status of the trunk as its code", () =>
     Effect.gen(function* () {
-      const trunk = yield* scriptedTrunk
+      const trunk = yield* scriptedTrunk(port, trunkPort)
       for (const [status, outcome] of [
         [486, "busy"],
         [480, "no-answer"],
