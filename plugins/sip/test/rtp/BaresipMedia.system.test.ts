@@ -5,7 +5,7 @@ import type { AudioType, MediaParameters, PacketTime } from "../../src/rtp/Media
 import * as RtpMedia from "../../src/rtp/RtpMedia.ts"
 import { keysOf, readCrypto, writeCrypto } from "../../src/rtp/SdesCrypto.ts"
 import type { SrtpSuite } from "../../src/rtp/SrtpKeys.ts"
-import { absent, call, isInstalled, until } from "./BaresipPhone.ts"
+import { absent, call, isInstalled, until } from "../BaresipPhone.ts"
 
 /** 1 kHz in mu-law, which the softphone plays back. */
 const tone = Uint8Array.of(0x1e, 0x0b, 0x1e, 0x9e, 0x8b, 0x9e, 0x9e, 0x1e)

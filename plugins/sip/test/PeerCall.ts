@@ -1,0 +1,83 @@
+import { legFormats } from "@svc/providers/Audio"
+import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
+import { Telephony } from "@svc/providers/Telephony"
+import { makeHostDouble } from "@svc/providers/testing/HostDouble"
+import { Context, Effect, Layer, Option, Schedule, type Scope, Stream } from "effect"
+import type { Settings } from "../src/Settings.ts"
+import * as SipTelephony from "../src/SipTelephony.ts"
+
+/** 1 kHz in both laws; the other law hears it with overtones. */
+const tone = Uint8Array.of(0x1e, 0x0b, 0x1e, 0x9e, 0x8b, 0x9e, 0x9e, 0x1e)
+export const toneFrame = Uint8Array.from({ length: 160 }, (_, index) => tone[index % tone.length] ?? 0)
+
+/** Whether audio has sound: the bytes of silence are near 0xff and 0x7f in mu-law, and 0xd5 and 0x55 in A-law. */
+const hasSound = (payload: Uint8Array, law: string) =>
+  law === "mulaw" ? payload.some((byte) => (byte & 0x7f) < 0x40) : payload.some((byte) => ((byte ^ 0x55) & 0x7f) > 0x30)
+
+/** The plugin on a port of this machine, which nothing else uses. */
+export const telephonyOf = (
+  settings: Omit<Settings, "bind">
+): Effect.Effect<{ readonly telephony: typeof Telephony.Service; readonly port: number }, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { host, logged } = yield* makeHostDouble()
+    const layer = SipTelephony.layer({ ...settings, bind: "127.0.0.1:0" }, host)
+    const telephony = Context.get(yield* Effect.orDie(Layer.build(layer)), Telephony)
+    const port = logged.map(({ message }) => /^SIP on 127\.0\.0\.1:(\d+)$/.exec(message)?.[1]).find((found) => found)
+    return { telephony, port: Number(port) }
+  })
+
+/** What an answered leg has emitted. */
+export class PeerCall {
+  readonly leg: CallLeg
+  readonly events: Array<CallEvent["_tag"]> = []
+  digits = ""
+  /** Packets of audio, and those with sound. */
+  packets = 0
+  sounding = 0
+  /** Packets that followed the one before them in sequence. */
+  inOrder = 0
+  /** Packets with sound until each change of the hold. */
+  readonly soundingAtHold: Array<number> = []
+  ending: Extract<CallEvent, { readonly _tag: "Ended" }> | undefined
+  #sequence = -1
+
+  constructor(leg: CallLeg) {
+    this.leg = leg
+    leg.listen((event) => this.#on(event))
+  }
+
+  #on(event: CallEvent): void {
+    if (event._tag === "Audio") {
+      if (event.sequence === ((this.#sequence + 1) & 0xffff)) this.inOrder++
+      this.#sequence = event.sequence ?? -1
+      if (event.payload.length === 0) return
+      this.packets++
+      if (hasSound(event.payload, this.leg.format.encoding)) this.sounding++
+      return
+    }
+    this.events.push(event._tag)
+    if (event._tag === "Hold") this.soundingAtHold.push(this.sounding)
+    if (event._tag === "Dtmf") this.digits += event.digit
+    if (event._tag === "Ended") this.ending = event
+  }
+
+  /** Sends a tone until the end of the scope. */
+  get playTone(): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.sync(() => this.leg.send(toneFrame)).pipe(
+      Effect.repeat(Schedule.fixed("20 millis")),
+      Effect.forkScoped,
+      Effect.asVoid
+    )
+  }
+}
+
+/** Answers the next incoming call. */
+export const answerNext = (telephony: typeof Telephony.Service): Effect.Effect<PeerCall> =>
+  telephony.incoming.pipe(
+    Stream.runHead,
+    Effect.map(Option.getOrThrow),
+    Effect.flatMap((incoming) => incoming.answer({ callId: incoming.id, formats: legFormats })),
+    Effect.map((leg) => new PeerCall(leg)),
+    Effect.timeout("15 seconds"),
+    Effect.orDie
+  )
