@@ -44,7 +44,7 @@ for (const [model, streams] of [
     speak: (text, sampleRate) => Effect.sync(() => spelledFrames(text, sampleRate)),
     phrases: ["hello world", "good bye"],
     pauseFrames: 30,
-    sessions: 100,
+    sessions: streams ? 100 : 20,
     openAtPeer: Effect.sync(() => open()),
     faults: {
       refuses: layer({ refuse: () => ({ status: 500, body: "no" }) }),
