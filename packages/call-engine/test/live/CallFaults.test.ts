@@ -1,6 +1,6 @@
 import type * as http from "node:http"
 import { describe, expect, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import * as AgentServerDouble from "../../src/testing/AgentServerDouble.ts"
 import { agentOnNumber, Base, configuration, dial, Engine, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
@@ -10,6 +10,9 @@ import * as Record from "../doubles/Record.ts"
 const tool = (name: string, timeout_seconds = 5) => ({ name, description: name, timeout_seconds })
 
 const write = (write: (res: http.ServerResponse) => void): AgentServerDouble.Answer => ({ write })
+/** The figures of packets in the field `line` of a call. */
+const Figures = Schema.Struct({ packets_lost: Schema.Int, packets_late: Schema.Int, jitter_ms: Schema.Number })
+
 const html = write((res) => void res.setHeader("content-type", "text/html").end("<html>It works!</html>"))
 
 const unusable: ReadonlyArray<readonly [string, AgentServerDouble.Answer]> = [
@@ -175,6 +178,45 @@ describe.concurrent("on one engine", () => {
         expect(call.transcript[2]).toMatch(/^assistant: I/)
       })
     )
+
+    for (const { dial: line, reorder, what } of [
+      { what: "some packets are out of order", reorder: 0.15, dial: {} },
+      { what: "a third of the packets is out of order", reorder: 0.3, dial: {} },
+      { what: "packets are out of order and late", reorder: 0.3, dial: { jitter_ms: 60 } },
+      { what: "packets are out of order, late and lost", reorder: 0.1, dial: { jitter_ms: 40, loss: 0.03 } }
+    ]) {
+      it.scoped(`is understood, and tells in line how the packets came, when ${what}`, () =>
+        Effect.gen(function* () {
+          const { number } = yield* agentOnNumber(() =>
+            configuration({ otherwise: "Ok.", providers: { leg: { reorder } } }, { first_message: null })
+          )
+          const caller = yield* dial(number, line)
+          yield* caller.until("answered")
+          const said = ["One two three four", "Five six seven eight"]
+          for (const text of said) {
+            caller.send({ event: "say", text })
+            yield* caller.hears(/^Ok\.$/)
+          }
+          caller.send({ event: "hangup" })
+          const call = yield* Record.settled(number)
+          const heard = call.transcript.flatMap((t) => (t.startsWith("user: ") ? [t.slice(6)] : []))
+          const [ended] = Record.dataOf(call, "call.ended")
+          const { packets_late, packets_lost, jitter_ms } = yield* Schema.decodeUnknown(Figures)(ended?.["line"])
+          expect(packets_late).toBeLessThanOrEqual(3)
+          expect(jitter_ms).toBeGreaterThan(0)
+          expect(jitter_ms).toBeLessThan(60)
+          if (line.loss === undefined) {
+            expect(heard).toEqual(said)
+            expect(packets_lost).toBe(0)
+          } else {
+            // One letter of 38 may be lost with two packets of its three.
+            expect(heard.map((text) => text.split(" ").length)).toEqual([4, 4])
+            expect(packets_lost).toBeGreaterThan(0)
+            expect(packets_lost).toBeLessThan(30)
+          }
+        })
+      )
+    }
 
     it.scoped("is understood when frames are lost, late or noisy", () =>
       Effect.gen(function* () {
