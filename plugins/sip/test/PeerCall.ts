@@ -39,7 +39,7 @@ export class PeerCall {
   /** Packets with sound until each change of the hold. */
   readonly soundingAtHold: Array<number> = []
   ending: Extract<CallEvent, { readonly _tag: "Ended" }> | undefined
-  #sequence = -1
+  #sequence: number | undefined
 
   constructor(leg: CallLeg) {
     this.leg = leg
@@ -48,8 +48,8 @@ export class PeerCall {
 
   #on(event: CallEvent): void {
     if (event._tag === "Audio") {
-      if (event.sequence === ((this.#sequence + 1) & 0xffff)) this.inOrder++
-      this.#sequence = event.sequence ?? -1
+      if (this.#sequence !== undefined && event.sequence === ((this.#sequence + 1) & 0xffff)) this.inOrder++
+      this.#sequence = event.sequence
       if (event.payload.length === 0) return
       this.packets++
       if (hasSound(event.payload, this.leg.format.encoding)) this.sounding++
