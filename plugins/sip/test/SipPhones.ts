@@ -43,10 +43,14 @@ class PhoneEnd {
 }
 
 /** Phones on a second instance of the plugin, whose trunk is the first, and the other way round. */
-export const phones = (port: number, trunkPort: number): Effect.Effect<Phone, never, Scope.Scope> =>
+export const phones = (
+  port: number,
+  trunkPort: number,
+  trunkHost = "127.0.0.1"
+): Effect.Effect<Phone, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const settings = { trunkUri: `sip:127.0.0.1:${trunkPort}`, rtpPorts: "28100-29099", codecs: "PCMA,PCMU" }
+    const settings = { trunkUri: `sip:${trunkHost}:${trunkPort}`, rtpPorts: "28100-29099", codecs: "PCMA,PCMU" }
     let isDead = false
     const layer = Layer.orDie(plugin(port, settings, { isAllowed: () => !isDead }))
     const network = Context.get(yield* Layer.buildWithScope(layer, scope), Telephony)
