@@ -102,13 +102,19 @@ export class BrowserCaller implements BenchCaller {
   }
 
   tick(): void {
-    if (!this.up) return
-    this.frames++
-    this.talk()
-    const message = this.messages[this.next++] ?? (this.options.continuous ? silence : undefined)
+    if (this.socket.readyState !== WebSocket.OPEN) return
+    if (this.up) {
+      this.frames++
+      this.talk()
+    }
+    const message = this.up ? this.message() : undefined
     this.quiet = message === undefined ? this.quiet + 1 : 0
     if (message !== undefined) this.wire?.write(message)
     else if (this.quiet % pingEvery === 0) this.socket.send('{"event":"ping"}')
+  }
+
+  private message(): Buffer | undefined {
+    return this.messages[this.next++] ?? (this.options.continuous ? silence : undefined)
   }
 
   /** Goes on with the conversation by one frame. */
