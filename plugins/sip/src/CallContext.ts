@@ -1,4 +1,3 @@
-import type { Host } from "@svc/providers/Host"
 import { Effect, type Fiber, FiberId } from "effect"
 import type { Codec } from "./Codec.ts"
 import type { CallEvent } from "./dialog/Output.ts"
@@ -17,7 +16,6 @@ export interface CallContext {
   readonly trunk: Trunk | undefined
   readonly transfer: "auto" | "refer" | "bridge"
   readonly patience: Patience
-  readonly log: Host["log"]
   /** Runs an effect until it ends, or the plugin stops. */
   readonly fork: (effect: Effect.Effect<void>) => Fiber.RuntimeFiber<void>
   /** Who listens to the events of a call, until it is over. */

@@ -1,5 +1,4 @@
 import { BlockList, isIP } from "node:net"
-import { Schema } from "effect"
 
 const familyOf = (address: string): "ipv4" | "ipv6" => (isIP(address) === 6 ? "ipv6" : "ipv4")
 
@@ -13,11 +12,6 @@ const bitsOf = (cidr: string): { readonly address: string; readonly bits: number
 
 /** Whether a text is an address or a range of addresses: `192.0.2.7`, `192.0.2.0/24`, `2001:db8::/32`. */
 export const isCidr = (text: string): boolean => bitsOf(text) !== undefined
-
-/** A network range as text, an address alone being a range of one. */
-export const Cidr = Schema.String.pipe(
-  Schema.filter(isCidr, { message: () => "must be addresses or ranges, such as 192.0.2.7,198.51.100.0/24" })
-)
 
 /**
  * Whether an address lies in one of the ranges. IPv4 addresses in IPv6 form (`::ffff:192.0.2.7`), as sockets for both

@@ -111,7 +111,6 @@ export const layer = (
         trunk,
         transfer,
         patience,
-        log: host.log,
         fork,
         listeners
       }

@@ -108,4 +108,24 @@ describe("A call through the trunk", () => {
       }
     }).pipe(Effect.scoped, withPlugin)
   )
+
+  it.live("goes to the address that DNS gives for the trunk's name", () =>
+    Effect.gen(function* () {
+      const trunk = yield* scriptedTrunk(port, trunkPort)
+      const call = yield* Effect.fork(Effect.flip(dialling()))
+      const invite = yield* trunk.request("INVITE")
+      expect(invite.uri).toBe(`sip:+4930@trunk.example:${trunkPort}`)
+      trunk.respond(invite, 486)
+      expect(yield* Fiber.join(call)).toMatchObject({ outcome: "busy" })
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(
+        plugin(
+          port,
+          { trunkUri: `sip:trunk.example:${trunkPort}`, rtpPorts: "27200-27299" },
+          { names: { services: () => Effect.succeed([]), addresses: () => Effect.succeed(["127.0.0.1"]) } }
+        )
+      )
+    )
+  )
 })

@@ -1,7 +1,7 @@
 import type { Headers, Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import * as NameAddr from "../message/NameAddr.ts"
-import { paramOf, paramsText, split } from "../message/Syntax.ts"
+import { paramOf, split } from "../message/Syntax.ts"
 import * as Uri from "../message/Uri.ts"
 
 /** A dialog (RFC 3261, 12): what both sides must remember to send requests to each other. */
@@ -173,7 +173,3 @@ export const key = (callId: string, localTag: string, remoteTag: string): string
   `${callId}\n${localTag}\n${remoteTag}`
 
 export const keyOf = ({ callId, localTag, remoteTag }: Dialog): string => key(callId, localTag, remoteTag)
-
-/** Text of parameters, for headers that are written here. */
-export const withTag = (address: NameAddr.NameAddr, tag: string): string =>
-  `${NameAddr.text({ ...address, params: [] })}${paramsText([{ name: "tag", value: tag }])}`

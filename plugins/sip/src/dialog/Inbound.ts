@@ -50,7 +50,7 @@ const stays = (is: Inbound, ...outputs: ReadonlyArray<Output>): Step => [{ _tag:
 const reply = (is: Inbound, status: number, reason: string, content?: Dialog.Content): Response =>
   Dialog.respond(is.invite, status, reason, is.dialog.localTag, content)
 
-/** Headers of an error that the shell adds: nothing that tells what we are. */
+/** A final or provisional response to the INVITE. */
 const refusal = (is: Inbound, status: number, reason: string, content?: Dialog.Content): Output => ({
   _tag: "Respond",
   key: is.key,

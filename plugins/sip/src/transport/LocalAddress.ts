@@ -8,7 +8,7 @@ export const isUnspecified = (address: string): boolean => address === "0.0.0.0"
 
 /**
  * The address of this machine that a peer reaches: of the interface in its network, else of the first that is not the
- * loopback. Undefined: there is none of its family.
+ * loopback. The peer may be a name, whose network is not known. Undefined: there is none of its family.
  */
 export const addressFor = (peer: string): string | undefined => {
   const family = isIP(peer) === 6 ? "IPv6" : "IPv4"
@@ -17,7 +17,7 @@ export const addressFor = (peer: string): string | undefined => {
     .filter((each) => each.family === family && !each.address.startsWith("fe80:"))
   const near = own.find(({ address, cidr }) => {
     const bits = Number(cidr?.split("/")[1] ?? Number.NaN)
-    if (!Number.isInteger(bits)) return false
+    if (!Number.isInteger(bits) || isIP(peer) === 0) return false
     const list = new BlockList()
     list.addSubnet(address, bits, familyOf(address))
     return list.check(peer, familyOf(peer))
