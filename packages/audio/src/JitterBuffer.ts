@@ -107,8 +107,8 @@ export class JitterBuffer {
       this.#timestamp = timestamp
       this.#newestEnd = position + count
     }
-    if (isAfterPause && position > this.#next) this.#conceal(position - this.#next)
     this.#expectNext(count)
+    if (isAfterPause && position > this.#next) this.#conceal(position - this.#next)
     const known = Math.max(0, this.#next - position)
     const offset = known * this.#codec.bytesPerSample
     const size = store.size - (position + known - this.#next)

@@ -27,6 +27,20 @@ describe("JitterBuffer, packets", () => {
     }
   })
 
+  it("tells when each frame arrived, also after a pause in which nothing was sent", () => {
+    const line = new PacketLine()
+    const packets = packetsOf(twenties(150)).map((packet, i) => ({
+      ...packet,
+      at: packet.at + (i < 50 ? 0 : 2450),
+      timestamp: packet.timestamp + (i < 50 ? 0 : 8 * 2440)
+    }))
+    line.run(packets, 6000)
+    for (const [i, { at, now }] of line.frames.entries()) {
+      expect(at).toBeLessThanOrEqual(now)
+      expect(at).toBeGreaterThanOrEqual((line.frames[i - 1]?.at ?? 0) - 10)
+    }
+  })
+
   it("gives exactly what was sent, whatever the order within 60 ms, duplicates, packet length and numbering", () => {
     fc.assert(
       fc.property(
