@@ -1,211 +1,263 @@
 import { EchoFilter } from "./EchoCanceller/EchoFilter.ts"
-import { EchoSearch } from "./EchoCanceller/EchoSearch.ts"
+import { type EchoMatch, longestDelayMs, searchEcho } from "./EchoCanceller/EchoSearch.ts"
+import { SoundHistory } from "./EchoCanceller/SoundHistory.ts"
 
-/** From this likeness on, only an echo is heard. */
-const onlyEcho = 0.75
-/** An echo is searched in so much sound, in ms: usually, and at least. */
-const usualMs = 200
-const leastMs = 100
-/** Loud frames between two searches while nothing is found: for the first ones, and for later ones. */
-const soon = 10
-const late = 100
-const firstSearches = 5
-/** The share of the energy that remains of a frame in which only the echo was heard: -8 dB. */
-const explainedShare = 0.16
-/** Frames without speech that the filter does not explain, after which the path is searched again: 400 ms. */
-const unexplainedFrames = 20
-/**
- * Nothing is heard of an echo if so much of its energy remains: -20 dB, or a mean square 55 dB below full scale. And how
- * fast the means follow.
- */
-const goodShare = 0.01
-const inaudible = 58 * 58
-const rate = 0.1
-/** The filter must explain so many of the frames in which only the echo was heard. */
-const goodRate = 0.9
-const slowRate = 0.03
-const loudest = 32_768 ** 2
-/** No echo that matters is weaker than the loudest sound that was sent by more than this, as a ratio of energies: 40 dB. */
-export const weakestEcho = 1e-4
-/** The first echo of a line is at least so much like what was sent, in 300 ms: less may be tones that have some frequencies in common. */
-const certain = 0.92
-const mostMs = 300
-/** On a line without an echo one must be found with one delay so many times more. */
-const repetitions = 2
-/** Frames of echo that the filter must have explained before it counts as known: 100 ms. */
-const knownFrames = 5
-/** The mean square below which a frame is silent, and no echo: 61 dB below full scale. */
+const frameMs = 20
+/** The mean square below which a frame is quiet: 61 dB below full scale; and the loudest background that counts as quiet. */
 const quiet = 30 * 30
+const loudestBackground = 300 * 300
+/** A frame is quiet up to so much more than the background, as a ratio of energies: 6 dB. */
+const overBackground = 4
+/** How the level of the background rises and falls, per frame. */
+const rise = 1.03
+const fall = 0.1
+/** The share of a frame's energy that remains of it if only the echo was heard: -8 dB. */
+const explainedShare = 0.16
+/** From this likeness on the sound may be an echo only, and is certainly one: less may be tones that have some frequencies in common. */
+const likely = 0.75
+const certain = 0.92
+/** The same for 500 ms of sound. */
+const certainForLong = 0.85
+/** In ms: the sound that a new echo is found in, and the longest that is compared. */
+const newMs = 300
+const longMs = 500
+/** An echo that is known is searched in 100 to 200 ms of sound, and first at delays that differ by less than 100 ms. */
+const leastMs = 100
+const usualMs = 200
+const nearMs = 100
+/** A delay changes by whole frames if it does by less than this, in ms, from one. */
+const sameMs = 1
+/** A path is the same if it leaves less than this share of an echo. */
+const samePath = 0.3
+/** No echo is louder than what was sent and the gain of the path say by more than this, as a ratio of energies: 8 dB. */
+const mostOverEcho = 6
+/** An echo may be so many frames earlier or later than its delay says: the times of what is heard are not exact. */
+const unsureFrames = 6
+/** So many frames, the last ones, must be explained by a delay that differs by some frames, or one must be well: -13 dB. */
+const shiftFrames = 3
+const wellExplained = 0.05
+/** Frames of echo after which every fourth one is learned from. */
+const wellLearned = 100
+const learnEvery = 4
+/** On a line without an echo one must be found with one delay so many times one after the other. */
+const repetitions = 2
+/** Loud frames between two searches on such a line: for the first ones, and for later ones. */
+const soon = 10
+const late = 50
+const firstSearches = 10
 
 /**
- * Takes the agent's own voice out of what is heard. Its delay, up to 600 ms, is where what was heard is like what was
- * sent; its path is learned while the caller is silent. Before that, and where the path is too long for the filter,
- * frames stay as they are.
+ * What was heard in a frame. `quiet`: nothing. `echo`: only the agent. `caller`: louder than any echo of the agent can be.
+ * `unknown`: sound that is not explained by what is known of the line.
+ */
+export type HeardSound = "quiet" | "echo" | "caller" | "unknown"
+
+/**
+ * Tells the agent's own voice from the caller's, and takes it out of what is heard. Its delay, up to 600 ms, is where what
+ * was heard is like what was sent; its path is learned from sound that is nothing but an echo.
  */
 export class EchoCanceller {
-  /** Whether there is no echo on this line, by all that is known. */
-  isAbsent = false
-  /** Whether an echo was heard on this line. */
-  isPresent = false
+  /** What is known of the line: whether it has an echo. */
+  line: "unknown" | "absent" | "present" = "unknown"
+  /** What was heard in the last frame. Always `quiet` or `unknown` while the line has no known echo. */
+  sound: HeardSound = "quiet"
   /** The last frame without the echo. */
   readonly clean: Int16Array
-  /** Whether only an echo was heard in the last frame, as far as the path is known. */
-  isEcho = false
-  readonly #search: EchoSearch
+  /** The energy of the last frame, as a sum of squares. */
+  energy = 0
+  readonly #history: SoundHistory
   readonly #filter: EchoFilter
-  readonly #samplesPerMs: number
-  /** What was sent, in a ring. */
-  readonly #sent: Float32Array
-  readonly #mask: number
-  #next = 0
-  /** In samples; -1: not known. */
-  #delay = -1
-  /** Frames that the filter has explained. What remained of the energy: the mean share, and the mean square. */
+  readonly #rest: Float64Array
+  /** The mean square of the background. */
+  #background = 0
   #explained = 0
-  #share = 1
-  #remains = loudest
-  /** The share of frames that the filter explains. */
-  #rate = 0
-  #isGood = false
-  /** The energy of the last frame, and what remained of it. */
-  #energy = 0
-  #left = 0
-  #isLoud = false
-  #unexplained = 0
-  /** Searches, one after the other, that found the same delay. */
+  /** Searches, one after the other, that found the same delay on a line without an echo. */
   #repeated = 0
+  #repeatedDelay = -1
   #untilSearch = soon
   #searches = 0
 
   /** `sampleRate` in Hz, a multiple of 4000; frames are 20 ms. */
   constructor(sampleRate: number) {
-    this.#samplesPerMs = sampleRate / 1000
-    this.clean = new Int16Array(20 * this.#samplesPerMs)
-    this.#search = new EchoSearch(sampleRate)
-    this.#filter = new EchoFilter(sampleRate)
-    const length = 2 ** Math.ceil(Math.log2(1000 * this.#samplesPerMs))
-    this.#sent = new Float32Array(length)
-    this.#mask = length - 1
+    this.#history = new SoundHistory(sampleRate)
+    this.#filter = new EchoFilter(this.#history)
+    this.clean = new Int16Array(frameMs * this.#history.samplesPerMs)
+    this.#rest = new Float64Array(this.clean.length)
   }
 
-  /** Whether there was sound in the last frame that is no echo. */
-  get isForeign(): boolean {
-    return this.#isLoud && !this.isEcho
+  /** Takes a frame that is sent at `time`, in ms. */
+  send(frame: Int16Array, time: number): void {
+    this.#history.putSent(frame, time)
   }
 
-  /** The energy of the last frame, as a sum of squares. */
-  get energy(): number {
-    return this.#energy
+  /** Takes a frame that was heard from `time` on, in ms. */
+  push(heard: Int16Array, time: number, isEchoPossible: boolean): void {
+    this.#history.putHeard(heard, time)
+    const energy = energyOf(heard)
+    this.energy = energy
+    this.#followBackground(energy / heard.length, isEchoPossible)
+    this.clean.set(heard)
+    const isQuiet = energy < this.#quietEnergy
+    this.sound = isQuiet ? "quiet" : "unknown"
+    if (isQuiet || !isEchoPossible || this.line !== "present") return
+    this.#subtract(energy)
   }
 
-  /** Whether the path is known. */
-  get isKnown(): boolean {
-    return this.#explained >= knownFrames
-  }
-
-  /** Whether the path is known so well that nothing remains of the echo. */
-  get isGood(): boolean {
-    return this.#isGood
-  }
-
-  /** Takes a frame that was heard, and what was sent in the same time; undefined: nothing. */
-  push(heard: Int16Array, sent: Int16Array | undefined, isEchoPossible: boolean): void {
-    this.#search.push(heard, sent)
+  #subtract(energy: number): void {
     const { clean } = this
-    const at = this.#next
-    for (let n = 0; n < clean.length; n++) this.#sent[(at + n) & this.#mask] = sent?.[n] ?? 0
-    this.#next = (at + clean.length) & this.#mask
-    let energy = 0
-    for (let n = 0; n < clean.length; n++) energy += (heard[n] ?? 0) ** 2
-    this.#energy = energy
-    this.#isLoud = isEchoPossible && energy > clean.length * quiet
-    this.isEcho = false
-    clean.set(heard)
-    if (this.#delay < 0 || !this.#isLoud) return
-    let left = 0
-    for (let n = 0; n < clean.length; n++) {
-      const sample = (heard[n] ?? 0) - this.#filter.echo(this.#sent, this.#mask, at + n, this.#delay)
-      left += sample * sample
-      clean[n] = Math.max(-32_768, Math.min(32_767, Math.round(sample)))
+    const from = this.#history.end - clean.length
+    let left = this.#filter.subtract(from, this.#rest)
+    if (left > Math.max(explainedShare * energy, this.#quietEnergy)) {
+      this.#followShift()
+      left = this.#filter.subtract(from, this.#rest)
     }
-    this.isEcho = left < explainedShare * energy
-    if (this.isEcho) this.#explained++
-    this.#left = left
-    // A wrong filter would add sound.
-    if (left > energy) clean.set(heard)
+    if (left < energy) {
+      for (let n = 0; n < clean.length; n++) {
+        clean[n] = Math.max(-32_768, Math.min(32_767, Math.round(this.#rest[n] ?? 0)))
+      }
+    }
+    if (left < Math.max(explainedShare * energy, this.#quietEnergy)) {
+      this.sound = "echo"
+      if (left < explainedShare * energy && (++this.#explained < wellLearned || this.#explained % learnEvery === 0)) {
+        this.#filter.learn(from)
+      }
+    } else if (energy > mostOverEcho * this.#loudestEcho()) this.sound = "caller"
   }
 
   /**
-   * Learns from the frame that was pushed last: the caller is not found in it, and an echo is possible. `loudest`: the
-   * largest sum of squares of the frames that were sent recently.
+   * If the same path explains the last frames with a delay that differs by a few frames, the delay is that one from now on.
    */
-  learn(heard: Int16Array, loudest: number): void {
-    if (!this.#isLoud || this.#energy < loudest * weakestEcho) return
-    if (this.#delay >= 0 && !this.isAbsent) {
-      this.#unexplained = this.isEcho ? 0 : this.#unexplained + 1
-      const isLost = this.#unexplained >= unexplainedFrames
-      if (isLost) this.#isGood = false
-      // A caller who begins to speak is not the path.
-      if (this.isEcho || !this.#isGood) {
-        this.#share += (Math.min(1, this.#left / this.#energy) - this.#share) * rate
-        this.#remains += (this.#left / heard.length - this.#remains) * rate
-        this.#rate += ((this.isEcho ? 1 : 0) - this.#rate) * slowRate
-        this.#isGood ||= this.#rate > goodRate && (this.#share < goodShare || this.#remains < inaudible)
-        this.#filter.learn(heard, this.#sent, this.#mask, this.#next - heard.length, this.#delay)
+  #followShift(): void {
+    const { delay } = this.#filter
+    for (let frames = 1; frames <= unsureFrames; frames++) {
+      for (const shifted of [delay - frames * this.clean.length, delay + frames * this.clean.length]) {
+        if (shifted < 0) continue
+        this.#filter.delay = shifted
+        if (this.#remains(shiftFrames) < explainedShare || this.#remains(1) < wellExplained) return
       }
-      if (!isLost) return
     }
-    if (--this.#untilSearch > 0) return
-    this.#untilSearch = ++this.#searches > firstSearches ? late : soon
-    this.resembles(usualMs)
+    this.#filter.delay = delay
+  }
+
+  /** The energy of the loudest echo that can be heard in the last frame, with any delay. */
+  #loudestEcho(): number {
+    const { end, mask, samplesPerMs, sent } = this.#history
+    let loudest = 0
+    for (let last = end; last > end - (longestDelayMs + nearMs) * samplesPerMs; last -= this.clean.length) {
+      let energy = 0
+      for (let at = last - this.clean.length; at < last; at++) energy += (sent[at & mask] ?? 0) ** 2
+      loudest = Math.max(loudest, energy)
+    }
+    return loudest * this.#filter.gain
+  }
+
+  /** The energy below which a frame is quiet. */
+  get #quietEnergy(): number {
+    return this.clean.length * Math.max(quiet, overBackground * this.#background)
+  }
+
+  #followBackground(power: number, isEchoPossible: boolean): void {
+    if (power < this.#background) this.#background += (power - this.#background) * fall
+    else if (!isEchoPossible) {
+      this.#background = Math.min(power, loudestBackground, Math.max(1, this.#background) * rise)
+    }
   }
 
   /** Nothing came back of what was sent. */
   unanswered(): void {
-    if (!this.isPresent) this.isAbsent = true
+    if (this.line === "unknown") this.line = "absent"
+  }
+
+  /** Whether the last `ms` that were heard, or 200 of them, are only an echo, and certainly so. Then the line has one from now on. */
+  finds(ms: number): boolean {
+    const all = Math.min(longMs, ms)
+    if (this.#isNew(all, all < longMs ? certain : certainForLong)) return true
+    return ms >= newMs && this.#isNew(usualMs, certain)
+  }
+
+  #isNew(ms: number, enough: number): boolean {
+    const { delay, likeness } = searchEcho(this.#history, ms)
+    if (likeness < enough) return false
+    this.#learn(delay, ms)
+    this.line = "present"
+    return true
   }
 
   /**
-   * Whether the last `ms` that were heard are only an echo, and certainly so. Then the line has an echo from now on.
+   * The same on a line without an echo, now and then while an echo would be heard. A caller may sound like the agent by chance,
+   * but not again and again with one delay.
    */
-  finds(ms: number): boolean {
-    this.#search.search(Math.min(mostMs, ms))
-    const { delayMs, likeness } = this.#search
-    if (likeness < certain) return false
-    this.#setDelay(delayMs)
-    this.isPresent = true
-    return true
+  watch(): void {
+    if (this.sound !== "unknown" || --this.#untilSearch > 0) return
+    this.#untilSearch = ++this.#searches > firstSearches ? late : soon
+    const { delay, likeness } = searchEcho(this.#history, usualMs)
+    const isSame = Math.abs(delay - this.#repeatedDelay) <= sameMs * this.#history.samplesPerMs
+    this.#repeated = likeness < certain ? 0 : isSame ? this.#repeated + 1 : 1
+    this.#repeatedDelay = delay
+    if (this.#repeated === 0) return
+    this.#untilSearch = soon
+    if (this.#repeated < repetitions) return
+    this.#learn(delay, usualMs)
+    this.line = "present"
   }
 
-  /** Whether the last milliseconds that were heard, 100 to 200, are only an echo. Then its path is learned from now on. */
-  resembles(ms: number): boolean {
-    this.#search.search(Math.min(usualMs, Math.max(leastMs, ms)))
-    if (this.#search.likeness < (this.isAbsent ? certain : onlyEcho)) {
-      this.#repeated = 0
-      return false
+  /**
+   * Whose sound the last `ms` are on a line with an echo, 100 at least: of the caller, too, or the echo only, on a path that has
+   * changed. Undefined: more sound tells.
+   */
+  whose(ms: number): "echo" | "caller" | undefined {
+    const known = this.#filter.delay / this.#history.samplesPerMs
+    const near = Math.min(usualMs, Math.max(leastMs, ms))
+    const here = searchEcho(this.#history, near, known - nearMs, known + nearMs)
+    if (here.likeness >= likely) {
+      this.#adapt(here, near)
+      return "echo"
     }
-    const isSame = this.#setDelay(this.#search.delayMs)
-    this.#repeated = isSame ? this.#repeated + 1 : 0
-    // A caller may resemble the agent by chance, but not again and again with one delay.
-    if (this.isAbsent && this.#repeated < repetitions) return false
-    this.isAbsent = false
-    this.isPresent = true
-    this.#unexplained = 0
-    this.#searches = 0
-    return true
+    const far = Math.min(newMs, Math.max(leastMs, ms))
+    const there = searchEcho(this.#history, far)
+    if (there.likeness < likely) return "caller"
+    if (there.likeness < certain || far < usualMs) return far < newMs ? undefined : "caller"
+    this.#adapt(there, far)
+    return "echo"
   }
 
-  /** Learns the path anew if the delay is another one. False: it is. */
-  #setDelay(ms: number): boolean {
-    const delay = Math.round(ms * this.#samplesPerMs)
-    if (this.#delay >= 0 && Math.abs(delay - this.#delay) <= this.#samplesPerMs) return true
-    this.#delay = delay
-    this.#explained = 0
-    this.#share = 1
-    this.#remains = loudest
-    this.#rate = 0
-    this.#isGood = false
-    this.#filter.reset()
-    return false
+  /** Goes by another delay if the known path then explains the last `ms`, or by another path if 200 ms are certainly an echo. */
+  #adapt({ delay }: EchoMatch, ms: number): void {
+    const { samplesPerMs } = this.#history
+    const length = this.clean.length
+    const known = this.#filter.delay
+    const moved = known + Math.round((delay - known) / length) * length
+    if (Math.abs(moved - delay) <= sameMs * samplesPerMs) {
+      this.#filter.delay = moved
+      if (this.#remains(Math.floor(ms / frameMs)) < samePath) return
+      this.#filter.delay = known
+    }
+    const usual = searchEcho(this.#history, usualMs)
+    if (usual.likeness >= certain) this.#learn(usual.delay, usualMs)
   }
+
+  /** Learns a new path from the last `ms`. */
+  #learn(delay: number, ms: number): void {
+    const length = this.clean.length
+    this.#filter.reset(delay)
+    this.#explained = 0
+    for (let n = Math.floor(ms / frameMs); n > 0; n--) this.#filter.learn(this.#history.end - n * length)
+  }
+
+  /** The share of the last frames' energy that the known path leaves. */
+  #remains(frames: number): number {
+    const { end, heard, mask } = this.#history
+    const length = this.clean.length
+    let energy = 1
+    let left = 0
+    for (let at = end - frames * length; at < end; at++) energy += (heard[at & mask] ?? 0) ** 2
+    for (let n = frames; n > 0; n--) left += this.#filter.subtract(end - n * length, this.#rest)
+    return left / energy
+  }
+}
+
+const energyOf = (frame: Int16Array): number => {
+  let energy = 0
+  for (let i = 0; i < frame.length; i++) energy += (frame[i] ?? 0) ** 2
+  return energy
 }

@@ -1,73 +1,81 @@
-/** Both sounds are compared at about 4 kHz. Lengths in its samples: 1 s is kept, an echo is at most 600 ms late. */
+import { heardLateMs, type SoundHistory } from "./SoundHistory.ts"
+
+/** Both sounds are compared at 4 kHz: 500 ms at most. */
 const comparedRate = 4000
-const kept = 4096
-const longestDelay = 2400
+const longest = 2000
+/** The longest delay of an echo in the history, in ms and in samples at 4 kHz. */
+export const longestDelayMs = 600 + heardLateMs
+const longestDelay = (longestDelayMs * comparedRate) / 1000
 
-const mask = kept - 1
+/** The delay is refined over so much sound, in ms. */
+const refinedMs = 200
 
-/** Compares what is heard with what was sent, to find out whether it is an echo of it and nothing else. */
-export class EchoSearch {
-  /** After `search`: how much of what was heard is an echo, from 0 to 1, and its delay in ms. */
-  likeness = 0
-  delayMs = 0
-  readonly #step: number
-  readonly #sent = new Float32Array(kept)
-  readonly #heard = new Float32Array(kept)
-  #next = 0
+/** What was heard, and what was sent from the longest delay before it on. Used in one search at a time. */
+const heard = new Float32Array(longest)
+const sent = new Float32Array(longest + longestDelay)
 
-  /** `sampleRate` in Hz, a multiple of 4000. */
-  constructor(sampleRate: number) {
-    this.#step = Math.max(1, Math.round(sampleRate / comparedRate))
+/** How much of what was heard is an echo, from 0 to 1, and its delay in samples of the history. */
+export interface EchoMatch {
+  readonly likeness: number
+  readonly delay: number
+}
+
+/**
+ * Finds the delay, from `least` to `most` ms, with which the last `ms` that were heard, 500 at most, are most like what was
+ * sent: the largest normalized cross-correlation. An echo together with a caller of the same level gives about 0.7.
+ */
+export const searchEcho = (history: SoundHistory, ms: number, least = 0, most = longestDelayMs): EchoMatch => {
+  const step = Math.round((history.samplesPerMs * 1000) / comparedRate)
+  const length = Math.min(longest, Math.round((ms * comparedRate) / 1000))
+  const first = Math.max(0, Math.round((least * comparedRate) / 1000))
+  const last = Math.min(longestDelay, Math.round((most * comparedRate) / 1000))
+  fill(heard, history.heard, history, length, step)
+  fill(sent, history.sent, history, length + last, step)
+  let energy = 0
+  let sentEnergy = 0
+  for (let i = 0; i < length; i++) {
+    energy += (heard[i] ?? 0) ** 2
+    sentEnergy += (sent[i + last - first] ?? 0) ** 2
   }
-
-  /** Takes a frame that was heard, and what was sent in the same time; undefined: nothing. */
-  push(heard: Int16Array, sent: Int16Array | undefined): void {
-    const step = this.#step
-    for (let from = 0; from + step <= heard.length; from += step) {
-      let near = 0
-      let far = 0
-      for (let i = from; i < from + step; i++) {
-        near += heard[i] ?? 0
-        far += sent?.[i] ?? 0
-      }
-      this.#heard[this.#next] = near
-      this.#sent[this.#next] = far
-      this.#next = (this.#next + 1) & mask
-    }
+  let likeness = 0
+  let best = first
+  for (let delay = first; delay <= last; delay++) {
+    const from = last - delay
+    if (delay > first) sentEnergy += (sent[from] ?? 0) ** 2 - (sent[from + length] ?? 0) ** 2
+    // Nothing was sent then.
+    if (sentEnergy <= length) continue
+    let product = 0
+    for (let i = 0; i < length; i++) product += (heard[i] as number) * (sent[from + i] as number)
+    const found = Math.abs(product) / Math.sqrt(energy * sentEnergy + 1)
+    if (found <= likeness) continue
+    likeness = found
+    best = delay
   }
+  return { likeness, delay: likeness === 0 ? 0 : refined(history, ms, best * step, step) }
+}
 
-  /**
-   * Finds the delay with which the last `ms` that were heard, 400 at most, are most like what was sent: the largest
-   * normalized cross-correlation. An echo together with a caller of the same level gives about 0.7. Delays are from
-   * `least` to `most` in ms.
-   */
-  search(ms: number, least = 0, most = 600): void {
-    const length = Math.min(kept - longestDelay, Math.round((ms * comparedRate) / 1000))
-    const first = this.#next - length + kept
-    const shortest = Math.max(0, Math.round((least * comparedRate) / 1000))
-    const longest = Math.min(longestDelay, Math.round((most * comparedRate) / 1000))
-    let energy = 0
-    let sentEnergy = 0
-    for (let i = 0; i < length; i++) {
-      energy += (this.#heard[(first + i) & mask] ?? 0) ** 2
-      sentEnergy += (this.#sent[(first - shortest + i + kept) & mask] ?? 0) ** 2
-    }
-    this.likeness = 0
-    for (let delay = shortest; delay <= longest; delay++) {
-      if (delay > shortest) {
-        const from = first - delay + kept
-        sentEnergy += (this.#sent[from & mask] ?? 0) ** 2 - (this.#sent[(from + length) & mask] ?? 0) ** 2
-      }
-      // Nothing was sent then.
-      if (sentEnergy <= length) continue
-      let product = 0
-      for (let i = 0; i < length; i++) {
-        product += (this.#heard[(first + i) & mask] ?? 0) * (this.#sent[(first + i - delay + kept) & mask] ?? 0)
-      }
-      const likeness = Math.abs(product) / Math.sqrt(energy * sentEnergy + 1)
-      if (likeness <= this.likeness) continue
-      this.likeness = likeness
-      this.delayMs = (delay * 1000) / comparedRate
-    }
+/** Sums every `step` samples of the ring, so that the last `count` sums end where it ends. */
+const fill = (out: Float32Array, ring: Int16Array, { end, mask }: SoundHistory, count: number, step: number): void => {
+  let at = end - count * step
+  for (let i = 0; i < count; i++) {
+    let sum = 0
+    for (let n = 0; n < step; n++) sum += ring[at++ & mask] ?? 0
+    out[i] = sum
   }
+}
+
+/** The delay near a found one with the largest correlation at the full sample rate. */
+const refined = (history: SoundHistory, ms: number, delay: number, step: number): number => {
+  const { end, heard, mask, sent } = history
+  const from = end - Math.min(ms, refinedMs) * history.samplesPerMs
+  let most = -1
+  let best = delay
+  for (let candidate = Math.max(0, delay - step); candidate <= delay + step; candidate++) {
+    let product = 0
+    for (let at = from; at < end; at++) product += (heard[at & mask] ?? 0) * (sent[(at - candidate) & mask] ?? 0)
+    if (Math.abs(product) <= most) continue
+    most = Math.abs(product)
+    best = candidate
+  }
+  return best
 }

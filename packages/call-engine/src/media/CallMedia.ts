@@ -98,7 +98,7 @@ export class CallMedia implements FrameSource {
       codec: this.codec,
       wheel: options.wheel,
       now: options.now,
-      onFrame: (frame) => this.hear(frame)
+      onFrame: (frame, at) => this.hear(frame, at)
     })
     this.playout = new Playout({
       bytesPerSecond: options.format.sampleRate * this.codec.bytesPerSample,
@@ -110,7 +110,6 @@ export class CallMedia implements FrameSource {
     })
     const { leg = unmarkedLeg, now, wheel } = options
     this.echo = new EchoGuard({
-      detector: options.detector,
       sampleRate: options.format.sampleRate,
       delayMs: leg.delayMs,
       pass: options.listener.onCleanFrame
@@ -136,11 +135,10 @@ export class CallMedia implements FrameSource {
     return this.received.quality
   }
 
-  private hear(frame: Int16Array): void {
-    const sent = this.sentDuring()
-    this.detector.sent?.(sent)
+  private hear(frame: Int16Array, at: number): void {
+    this.detector.sent?.(this.sentDuring())
     const found = this.detector.push(frame) === "speech"
-    const whose = this.echo.judge(frame, sent, found, this.now())
+    const whose = this.echo.judge(frame, found, at)
     this.setSpeaking(this.belongsToTurn(whose === "caller" || (whose === "unknown" && this.isSpeaking)))
     this.echo.passOn(frame)
     this.listener.onFrame(frame)
@@ -192,13 +190,7 @@ export class CallMedia implements FrameSource {
 
   /** What was sent during the frame that was just heard. */
   private sentDuring(): Int16Array | undefined {
-    return this.decoded(this.sent.take(this.now(), this.onMissed))
-  }
-
-  /** What was sent while the line was silent: its echo may come yet. */
-  private readonly onMissed = (bytes: Uint8Array | undefined): void => this.echo.missed(this.decoded(bytes))
-
-  private decoded(bytes: Uint8Array | undefined): Int16Array | undefined {
+    const bytes = this.sent.take(this.now())
     if (bytes === undefined) return undefined
     this.codec.decode(bytes, 0, this.heardWith.length, this.heardWith, 0)
     return this.heardWith
@@ -298,7 +290,8 @@ export class CallMedia implements FrameSource {
     this.send(this.frame)
     this.sent.put(this.frame, this.now())
     this.codec.decode(this.frame, 0, this.sentPcm.length, this.sentPcm, 0)
-    this.echo.sent(this.sentPcm, this.now())
+    // The peer does not hear that this process is late.
+    this.echo.sent(this.sentPcm, Math.min(this.now(), this.wheel.nextDue))
     this.tap?.sent(this.frame)
     if (this.overflow.length > 0) this.refillPlayout()
     this.marks.frameSent()

@@ -1,292 +1,267 @@
-import { EchoCanceller, weakestEcho } from "@svc/audio/EchoCanceller"
+import { EchoCanceller, type HeardSound } from "@svc/audio/EchoCanceller"
 import { frameMs } from "@svc/providers/Audio"
-import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 
 /** How long after the agent's last frame its echo may come, in ms, beside the network's own delay. */
 const tailMs = 700
-/** A frame that is sent so long after the one before, in ms, begins new speech of the agent. */
-const pauseMs = 100
-/** Frames before the caller's speech that speech-to-text gets at most: 300 ms. */
-const preRollFrames = 15
-/** Frames of speech after which a caller who spoke when the agent began goes on, unless it is an echo: 300 ms. */
-const goesOnFrames = 15
-/** The same once the path of the echo is known, in frames that are no echo: 100 ms. */
-const noEchoFrames = 5
-/** Speech is the caller's if two of the last ten frames have sound that is no echo. */
-const foreignWindow = 0b11_1111_1111
-/** Frames that wait until that is known: 1 s. */
-const waitingFrames = 50
+/** Frames that are held back at most while it is not known whose sound they are: 500 ms. */
+const mostHeld = 25
+/** Sound is compared with the agent's after so many loud frames: first on a new line, and again and again. */
+const comparedNew = 15
+const compared = 5
+/** Silence of so many frames ends a sound. */
+const endFrames = 3
+/** A sound of so many loud frames or less is a rest of an echo, unless the caller spoke until 300 ms before. */
+const restFrames = 2
+const recentFrames = 15
+/** Frames of the caller's speech in which it is looked again whether it is an echo. */
+const againFrames = 15
 /** A line on which nothing comes back of so many frames has no echo: after 660 ms in all, longer than an echo takes. */
 const unansweredFrames = 5
 const unansweredMs = 560
-/** Sound is compared with the agent's after so many frames, or when it ends, which silence of so many frames says. */
-const comparedFrames = 15
-const endFrames = 3
+/** With sound that is no echo in so many comparisons, from 300 ms to 900 ms, too. */
+const mostCompared = 7
+/** And after so many loud frames that were sent: 2 s. */
+const mostSent = 100
 /** Frames that are weaker than the loudest one by more than this make no echo that is heard, as a ratio of energies: 20 dB. */
 const loudPart = 0.01
-/** No sound of the caller is weaker than the agent by more than this, as a ratio of energies: 34 dB. */
-const weakest = 10 ** -3.4
+/** No echo that matters is weaker than the loudest frame that was sent by more than this, as a ratio of energies: 40 dB. */
+const weakestEcho = 1e-4
+/** Speech is the caller's if two of the last ten frames have sound that is no echo. */
+const foreignWindow = 0b11_1111_1111
 
 /**
- * Keeps the agent's own voice from speech-to-text. From the agent's first frame until its echo has ended, a frame in
- * which voice activity does not find the caller is silence. When it finds the caller, what came before follows: all that
- * is speech, and up to 300 ms in which no echo can be heard; and what is known of the echo is taken out. At all other
- * times every frame passes as it is, so that a detector that misses a weak caller costs no words. So it does while the
- * line has no echo, and, without the echo, where nothing remains of it.
+ * Keeps the agent's own voice from speech-to-text. Sound that may be its echo is held back until it is known whose it is:
+ * an echo becomes silence, and the caller's sound follows whole. Every frame comes out once and in order.
  *
- * | state   | the detector says                             | then                                                   |
- * |---------|-----------------------------------------------|--------------------------------------------------------|
- * | open    | anything, while no echo is possible           | frames pass                                            |
- * | open    | speech, while the agent begins to speak       | waiting: it may be the end of it, and an echo follows  |
- * | open    | silence, while an echo is possible            | closed                                                 |
- * | closed  | speech                                        | open, with what came before; if it is an echo: waiting |
- * | closed  | silence, when no echo is possible any more    | open                                                   |
- * | waiting | speech in {@link goesOnFrames} more frames    | open, with all that waited; if it is an echo: waiting  |
- * | waiting | silence                                       | closed; what waited passes, unless it is an echo       |
+ * | line               | what is heard while an echo is possible       | then                                            |
+ * |--------------------|-----------------------------------------------|-------------------------------------------------|
+ * | not known          | sound                                         | held, 500 ms at most, until an echo is found     |
+ * | not known          | nothing within 660 ms, or sound of the caller | has no echo                                      |
+ * | without an echo    | anything                                      | passes at once                                  |
+ * | with a known echo  | only the echo                                 | silence                                         |
+ * | with a known echo  | sound louder than the echo can be             | passes at once, without the echo                |
+ * | with a known echo  | other sound                                   | held, 100 to 300 ms; an echo by another path is silence |
  */
 export class EchoGuard {
-  readonly #detector: VoiceActivityDetector
   readonly #pass: (frame: Int16Array) => void
   readonly #canceller: EchoCanceller
   readonly #silence: Int16Array
   readonly #tail: number
-  #state: "open" | "closed" | "waiting" = "open"
-  #isEchoPossible = false
-  /** The frames that did not pass, without the echo, in a ring, and the energy of each. */
+  /** The frames that are held back, in a ring. */
   readonly #held: ReadonlyArray<Int16Array>
-  readonly #energies = new Float64Array(waitingFrames)
   #next = 0
   #count = 0
-  /** Frames with speech while it is not known whether it is the caller's. */
-  #speech = 0
-  /** Those of them that are no echo, after the last one that was; -1: none was. */
-  #noEcho = -1
+  /** Loud frames among them, and quiet ones since the last of these. */
+  #loud = 0
+  #quiet = 0
+  /** The caller is speaking: frames pass. For how many loud frames, and how many frames ago the last one was. */
+  #isOpen = false
+  #openFrames = 0
+  #pause = recentFrames
+  /** What passes next: silent frames, then the held ones, then the last one or silence. */
+  #silent = 0
+  #released = 0
+  #last: "frame" | "clean" | "silence" | "held" = "frame"
   /** In which of the last frames there was sound that is no echo, as bits. */
   #foreign = 0
-  /** Frames that pass next: silent ones, and how many of those that were held. */
-  #silent = 0
-  #before = 0
   /** When a frame was sent last, and the energy of the loudest one since the agent began to speak. */
   #sentAt = Number.NEGATIVE_INFINITY
   #loudest = 0
   /** Loud frames that were sent since something was heard, and when there were enough of them. */
   #loudFrames = 0
   #loudSince = 0
-  /** The sound that is heard on a line of which nothing is known: frames, and silent ones after it. */
-  #run = 0
-  #quiet = 0
+  /** Frames that were sent, or heard and quiet, since then. */
+  #waited = 0
+  /** All loud frames that were sent. */
+  #sentFrames = 0
+  /** Comparisons on a new line that found no echo. */
+  #comparisons = 0
 
   /** `pass` gets the frames, which are valid only during the call. `delayMs`: how long audio waits in the network. */
   constructor(options: {
-    readonly detector: VoiceActivityDetector
     readonly sampleRate: number
     readonly delayMs: number
     readonly pass: (frame: Int16Array) => void
   }) {
     const frameSamples = (options.sampleRate * frameMs) / 1000
-    this.#detector = options.detector
     this.#pass = options.pass
     this.#canceller = new EchoCanceller(options.sampleRate)
     this.#silence = new Int16Array(frameSamples)
-    this.#held = Array.from({ length: waitingFrames }, () => new Int16Array(frameSamples))
+    this.#held = Array.from({ length: mostHeld }, () => new Int16Array(frameSamples))
     this.#tail = tailMs + options.delayMs
   }
 
-  /** Takes a frame that is sent to the caller. */
+  /** Takes a frame that is sent to the caller at `now`, in ms. */
   sent(frame: Int16Array, now: number): void {
-    const since = now - this.#sentAt
-    if (since > this.#tail) this.#loudest = 0
-    if (since > pauseMs && this.#state === "open" && this.#canceller.isPresent && !this.#canceller.isGood) this.#wait()
+    this.#canceller.send(frame, now)
+    if (now - this.#sentAt > this.#tail) this.#loudest = 0
     const energy = energyOf(frame)
     this.#loudest = Math.max(this.#loudest, energy)
     this.#sentAt = now
     this.#answered(now)
-    if (energy > this.#loudest * loudPart && ++this.#loudFrames === unansweredFrames) this.#loudSince = now
-  }
-
-  /** Takes what was sent in 20 ms in which the line, which sends nothing in silence, was silent. */
-  missed(sent: Int16Array | undefined): void {
-    this.#canceller.push(this.#silence, sent, false)
+    if (energy <= this.#loudest * loudPart) return
+    if (++this.#loudFrames === unansweredFrames) {
+      this.#loudSince = now
+      this.#waited = 0
+    }
+    if (++this.#sentFrames === mostSent) this.#canceller.unanswered()
   }
 
   /** Finds out whether anything came back of what was sent. Where the line sends nothing in silence, no frame says so. */
   #answered(now: number): void {
-    if (this.#loudFrames >= unansweredFrames && now - this.#loudSince > unansweredMs) this.#canceller.unanswered()
+    if (this.#loudFrames < unansweredFrames) return
+    // A process that stood still has heard nothing.
+    if (++this.#waited * frameMs > unansweredMs && now - this.#loudSince > unansweredMs) this.#canceller.unanswered()
   }
 
   /**
-   * The agent speaks on a line of which nothing is known: sound waits until it is known whether it is an echo. Returns
-   * whether there is one.
+   * Takes a frame of the caller that began at `at`, in ms, and what the detector says about it. Returns whose speech it is.
+   * `passOn` with the same frame comes next.
    */
-  #isEchoOfNewLine(now: number): boolean {
-    const { energy } = this.#canceller
-    this.#answered(now)
-    if (energy > this.#loudest * weakestEcho) {
-      this.#loudFrames = 0
-      this.#quiet = 0
-      if (this.#run === 0) this.#wait()
-      if (++this.#run % comparedFrames !== 0) return false
-    } else {
-      if (this.#run === 0 || ++this.#quiet < endFrames) return false
-      const isOpen = this.#state === "open"
-      this.#run = 0
-      if (isOpen) return false
+  judge(frame: Int16Array, isSpeech: boolean, at: number): "caller" | "unknown" | "none" {
+    const now = at + frameMs
+    const canceller = this.#canceller
+    const isEchoPossible = now - this.#sentAt <= this.#tail
+    canceller.push(frame, at, isEchoPossible)
+    if (canceller.line === "unknown" && isEchoPossible) this.#judgeNewLine(now)
+    else if (canceller.line === "present" && isEchoPossible) this.#judgeKnownEcho()
+    else {
+      if (isEchoPossible) canceller.watch()
+      this.#release()
+      this.#isOpen = false
+      this.#last = "frame"
     }
-    const frames = Math.max(comparedFrames, this.#count + 1)
-    if (this.#canceller.finds(frames * frameMs)) {
+    const isForeign = this.#last === "frame" || this.#last === "clean"
+    const isHeard = isForeign && canceller.sound !== "quiet"
+    this.#foreign = ((this.#foreign << 1) | (isHeard ? 1 : 0)) & foreignWindow
+    if (!isSpeech) return "none"
+    if (canceller.line !== "present" || !isEchoPossible) return "caller"
+    if (this.#count > 0) return "unknown"
+    return (this.#foreign & (this.#foreign - 1)) === 0 ? "none" : "caller"
+  }
+
+  /** What is heard, as far as it matters beside the agent. */
+  get #sound(): HeardSound {
+    const { energy, sound } = this.#canceller
+    return energy > this.#loudest * weakestEcho ? sound : "quiet"
+  }
+
+  /** The agent speaks on a line of which nothing is known. */
+  #judgeNewLine(now: number): void {
+    const isLoud = this.#sound !== "quiet"
+    if (!isLoud && this.#count === 0) {
+      this.#last = "frame"
+      this.#answered(now)
+      return
+    }
+    this.#hold(isLoud)
+    if (isLoud) this.#loudFrames = 0
+    const isEnd = this.#quiet === endFrames
+    const isDue = isLoud && this.#loud >= comparedNew && this.#loud % compared === 0
+    if (!isEnd && !isDue) return
+    if (this.#loud > restFrames && this.#canceller.finds((isEnd ? this.#count - endFrames : this.#loud) * frameMs)) {
       this.#dismiss()
-      return true
+    } else {
+      if (isDue && ++this.#comparisons >= mostCompared) this.#canceller.unanswered()
+      if (isEnd || this.#canceller.line === "absent") this.#release()
     }
-    this.#open(this.#count)
-    return false
   }
 
-  /**
-   * Takes a frame of the caller, what was `sent` in the same time, and what the detector says about it. Returns whose
-   * speech it is. `passOn` with the same frame comes next.
-   */
-  judge(
-    frame: Int16Array,
-    sent: Int16Array | undefined,
-    isSpeech: boolean,
-    now: number
-  ): "caller" | "unknown" | "none" {
-    const isAgentHeard = now - this.#sentAt <= this.#tail
-    this.#canceller.push(frame, sent, isAgentHeard)
-    const { isPresent } = this.#canceller
-    if (!isPresent) {
-      const isNew = isAgentHeard && !this.#canceller.isAbsent
-      if (isNew && !this.#isEchoOfNewLine(now)) return isSpeech ? "caller" : "none"
-      if (!isNew && this.#state !== "open") this.#open(this.#count)
-      if (!isNew) this.#run = 0
+  #judgeKnownEcho(): void {
+    const sound = this.#sound
+    if (this.#isOpen) this.#judgeOpen(sound)
+    else if (sound === "caller") {
+      if (this.#quiet > 1 && this.#isRest) this.#dismiss()
+      this.#open("clean")
+    } else if (sound === "unknown") {
+      this.#hold(true)
+      if (this.#loud % compared === 0) this.#decide(this.#count)
+    } else if (this.#count > 0) {
+      this.#hold(false)
+      if (this.#quiet < endFrames) return
+      if (this.#isRest) this.#dismiss()
+      else this.#decide(this.#count - endFrames)
+    } else {
+      this.#pause++
+      this.#last = sound === "echo" ? "silence" : "frame"
     }
-    if (isAgentHeard && (!isSpeech || this.#noEcho === 0)) this.#canceller.learn(frame, this.#loudest)
-    this.#isEchoPossible = isAgentHeard && this.#canceller.isPresent
-    if (this.#isEchoPossible && this.#canceller.isGood) return this.#judgeClean(isSpeech)
-    if (this.#state === "open" && this.#isEchoPossible && !isSpeech) this.#dismiss()
-    else if (this.#state === "closed") this.#judgeClosed(isSpeech)
-    else if (this.#state === "waiting") this.#judgeWaiting(isSpeech)
-    if (!isSpeech || this.#state === "closed" || this.#noEcho >= 0) return "none"
-    return this.#state === "open" ? "caller" : "unknown"
   }
 
-  /** The same where nothing remains of the echo: every frame passes without it. */
-  #judgeClean(isSpeech: boolean): "caller" | "none" {
-    this.#foreign = ((this.#foreign << 1) | (this.#canceller.isForeign ? 1 : 0)) & foreignWindow
-    if (this.#state === "waiting") this.#before = this.#count
-    this.#state = "open"
-    this.#noEcho = -1
+  /** Whether what is held is no more than a rest of an echo. */
+  get #isRest(): boolean {
+    return this.#loud <= restFrames && this.#pause >= recentFrames
+  }
+
+  /** The caller is speaking, or was until now. */
+  #judgeOpen(sound: HeardSound): void {
+    this.#last = "clean"
+    this.#pause = sound === "quiet" || sound === "echo" ? this.#pause + 1 : 0
+    if (this.#pause >= endFrames) this.#isOpen = false
+    if (this.#pause > 0 || ++this.#openFrames % againFrames !== 0) return
+    if (this.#canceller.whose(againFrames * frameMs) !== "echo") return
+    this.#isOpen = false
+    this.#pause = recentFrames
+    this.#last = "silence"
+  }
+
+  /** Whose sound the held frames are. */
+  #decide(frames: number): void {
+    const whose = this.#canceller.whose(frames * frameMs)
+    if (whose === "echo") this.#dismiss()
+    else if (whose === "caller" || this.#count === mostHeld || this.#quiet >= endFrames) this.#open("held")
+  }
+
+  /** The caller speaks: what was held passes. */
+  #open(last: "clean" | "held"): void {
+    this.#release()
+    this.#isOpen = true
+    this.#openFrames = 0
+    this.#pause = 0
+    this.#last = last
+  }
+
+  #release(): void {
+    this.#released += this.#count
+    this.#clear()
+  }
+
+  /** What was held is silence. */
+  #dismiss(): void {
+    this.#silent = this.#count
+    this.#clear()
+    this.#last = "held"
+  }
+
+  #clear(): void {
     this.#count = 0
-    return isSpeech && this.#foreign !== 0 && (this.#foreign & (this.#foreign - 1)) !== 0 ? "caller" : "none"
+    this.#loud = 0
+    this.#quiet = 0
+  }
+
+  /** Holds the frame back. If too many are, the first one passes. */
+  #hold(isLoud: boolean): void {
+    this.#last = "held"
+    if (this.#count === mostHeld) this.#passHeld(mostHeld)
+    else this.#count++
+    const { clean, sound } = this.#canceller
+    this.#held[this.#next]?.set(sound === "echo" ? this.#silence : clean)
+    this.#next = (this.#next + 1) % mostHeld
+    this.#loud += isLoud ? 1 : 0
+    this.#quiet = isLoud ? 0 : this.#quiet + 1
+  }
+
+  #passHeld(before: number): void {
+    const frame = this.#held[(this.#next - before + mostHeld) % mostHeld]
+    if (frame !== undefined) this.#pass(frame)
   }
 
   /** Passes on what speech-to-text gets now. */
   passOn(frame: Int16Array): void {
     for (; this.#silent > 0; this.#silent--) this.#pass(this.#silence)
-    for (; this.#before > 0; this.#before--) {
-      const held = this.#held[(this.#next - this.#before + waitingFrames) % waitingFrames]
-      if (held !== undefined) this.#pass(held)
-    }
-    if (this.#state === "open") this.#pass(this.#isEchoPossible ? this.#clean : frame)
-    else {
-      if (this.#state === "closed") this.#pass(this.#silence)
-      this.#hold()
-    }
-  }
-
-  #judgeClosed(isSpeech: boolean): void {
-    if (!isSpeech) {
-      if (!this.#isEchoPossible) this.#open(this.#canceller.isForeign ? this.#count : 0)
-    } else if (this.#canceller.resembles(this.#lasted("speech"))) {
-      this.#wait()
-      this.#count = 0
-      this.#noEcho = 0
-    } else this.#open(this.#preRoll())
-  }
-
-  #judgeWaiting(isSpeech: boolean): void {
-    const isHeardNow = this.#lasted("silence") === 0
-    if (!isSpeech) this.#end()
-    else if (!this.#isEchoPossible) this.#open(this.#count)
-    else if (this.#canceller.isEcho) {
-      if (this.#noEcho < 0) this.#end()
-      else this.#dismiss()
-      this.#state = "waiting"
-      this.#noEcho = 0
-    } else if (this.#noEcho >= 0) {
-      if (isHeardNow && ++this.#noEcho >= noEchoFrames) this.#decide()
-    } else if ((isHeardNow && ++this.#speech >= goesOnFrames) || this.#count === waitingFrames) this.#decide()
-  }
-
-  /** The speech that waits is the caller's, or only an echo. */
-  #decide(): void {
-    if (this.#canceller.resembles(Number.POSITIVE_INFINITY)) {
-      this.#dismiss()
-      this.#state = "waiting"
-      this.#noEcho = 0
-    } else this.#open(this.#count)
-  }
-
-  /** The speech that waits is over: it may be the last sound of the caller's, or an echo. */
-  #end(): void {
-    if (this.#canceller.isKnown || !this.#canceller.resembles(this.#count * frameMs)) {
-      this.#before = this.#count
-      this.#count = 0
-    }
-    this.#dismiss()
-  }
-
-  /** What waits is none of the caller's speech. */
-  #dismiss(): void {
-    this.#silent = this.#count
-    this.#count = 0
-    this.#speech = 0
-    this.#noEcho = -1
-    this.#state = "closed"
-  }
-
-  #wait(): void {
-    this.#state = "waiting"
-    this.#speech = 0
-    this.#noEcho = -1
-    this.#count = 0
-  }
-
-  #open(before: number): void {
-    this.#state = "open"
-    this.#noEcho = -1
-    this.#before = before
-    this.#count = 0
-  }
-
-  /** The frame without the echo. */
-  get #clean(): Int16Array {
-    return this.#canceller.isEcho ? this.#silence : this.#canceller.clean
-  }
-
-  #hold(): void {
-    const clean = this.#clean
-    this.#held[this.#next]?.set(clean)
-    this.#energies[this.#next] = energyOf(clean)
-    this.#next = (this.#next + 1) % waitingFrames
-    this.#count = Math.min(waitingFrames, this.#count + 1)
-  }
-
-  /** How many of the frames before this one belong to the speech that begins. */
-  #preRoll(): number {
-    const spoken = Math.ceil(this.#lasted("speech") / frameMs) - 1
-    const most = Math.min(this.#count, preRollFrames)
-    let frames = Math.min(this.#count, Math.max(0, spoken))
-    while (frames < most && this.#energyBefore(frames + 1) < this.#loudest * weakest) frames++
-    return frames
-  }
-
-  #lasted(state: "speech" | "silence"): number {
-    return this.#detector.lasted?.(state) ?? 0
-  }
-
-  #energyBefore(frames: number): number {
-    return this.#energies[(this.#next - frames + waitingFrames) % waitingFrames] ?? 0
+    for (; this.#released > 0; this.#released--) this.#passHeld(this.#released)
+    if (this.#last === "frame") this.#pass(frame)
+    else if (this.#last === "clean") this.#pass(this.#canceller.clean)
+    else if (this.#last === "silence") this.#pass(this.#silence)
   }
 }
 

@@ -21,7 +21,7 @@ export class ReceivePath implements FrameSource {
   private readonly buffer: JitterBuffer
   private readonly wheel: FrameWheel
   private readonly now: () => number
-  private readonly onFrame: (frame: Int16Array) => void
+  private readonly onFrame: (frame: Int16Array, at: number) => void
   private readonly bytes: Uint8Array
   private tap: ReceivedTap | undefined
   private joined = false
@@ -36,7 +36,8 @@ export class ReceivePath implements FrameSource {
     readonly codec: Codec
     readonly wheel: FrameWheel
     readonly now: () => number
-    readonly onFrame: (frame: Int16Array) => void
+    /** `at`: when its first sample arrived, or would have, with the least delay. */
+    readonly onFrame: (frame: Int16Array, at: number) => void
   }) {
     this.codec = options.codec
     this.wheel = options.wheel
@@ -103,6 +104,6 @@ export class ReceivePath implements FrameSource {
       this.codec.encode(frame, 0, frame.length, this.bytes, 0)
       this.tap(this.bytes, at + this.stalled, isSilence)
     }
-    this.onFrame(frame)
+    this.onFrame(frame, at + this.stalled)
   }
 }
