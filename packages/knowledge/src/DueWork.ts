@@ -1,15 +1,15 @@
 import { Context, Effect, Layer } from "effect"
 
 /**
- * Tells the workers of this process that a knowledge base may be due, so that they need not look often. What other
- * processes wrote is found when they look by themselves.
+ * Notifies the workers of this process when a knowledge base may be due, so that they seldom need to query for due bases.
+ * They find the bases that other processes changed by their own queries.
  */
 export class DueWork extends Context.Tag("@svc/knowledge/DueWork")<
   DueWork,
   {
-    /** After the transaction that made a base due. */
+    /** To be run after the transaction that made a base due. */
     readonly announce: Effect.Effect<void>
-    /** A worker's wait until something was announced since its last wait. */
+    /** Makes a worker's wait, which completes when something was announced since the last time. */
     readonly listen: Effect.Effect<Effect.Effect<void>>
   }
 >() {

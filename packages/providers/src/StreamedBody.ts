@@ -4,8 +4,8 @@ import { Effect } from "effect"
 const ignoreError = () => {}
 
 /**
- * The body of an HTTP answer, which is read as it is wanted: the next bytes, null at the end, where `onEnd` is called.
- * `failed` makes the typed error of what the connection failed with.
+ * Reads the body of an HTTP answer on demand: the next bytes; null at the end, where `onEnd` is called. `failed` turns an
+ * error of the connection into a typed one.
  */
 export const streamedBody = <E>(options: {
   readonly body: Readable

@@ -6,8 +6,8 @@ import type { Messaging } from "./Messaging.ts"
 import type { Route } from "./Route.ts"
 
 /**
- * Why the platform refuses an incoming call. `unknown-number`: no agent of the platform has the called number; a network that
- * has no answer of its own for it treats it as `unavailable`.
+ * Why the platform refuses an incoming call. `unknown-number`: the called number is not an active number of this plugin; a
+ * network that has no answer of its own for that treats it as `unavailable`.
  */
 export type RejectCause = "busy" | "declined" | "unavailable" | "unknown-number"
 

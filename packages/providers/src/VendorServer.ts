@@ -5,7 +5,7 @@ import { serverOrigin } from "./ServerOrigin.ts"
 
 /**
  * The settings of a plugin whose vendor has one server and one key: `SVC_<NAME>_API_KEY`, `SVC_<NAME>_URL`,
- * `SVC_<NAME>_MODEL`. `exampleUrl` stands in the message about a wrong address.
+ * `SVC_<NAME>_MODEL`. `exampleUrl` is the example in the message about a wrong address.
  */
 export const vendorSettings = (exampleUrl: string) => ({
   apiKey: Schema.Redacted(Schema.NonEmptyString),
@@ -22,7 +22,7 @@ export interface VendorServer {
   readonly failures: RequestFailures
 }
 
-/** `keySetting`: the setting of the key, as `SVC_EXAMPLE_API_KEY`. No request is made. */
+/** `keySetting`: the setting of the key, such as `SVC_EXAMPLE_API_KEY`. Makes no request. */
 export const vendorServer = (options: {
   readonly url: string
   readonly apiKey: Redacted.Redacted

@@ -8,7 +8,7 @@ const failed = (why: unknown) => ({ _tag: "Broken", why })
 const bodyOf = (...pieces: ReadonlyArray<string>) => Readable.from(pieces.map((piece) => Buffer.from(piece)))
 
 describe("the body of an answer", () => {
-  it.live("is read piece by piece, to its end, which is told once", () =>
+  it.live("is read piece by piece, to its end, which is reported once", () =>
     Effect.gen(function* () {
       let ends = 0
       const next = streamedBody({ body: bodyOf("a", "b"), failed, onEnd: () => ends++ })

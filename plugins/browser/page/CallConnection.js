@@ -138,7 +138,7 @@ export class CallConnection {
     this.keepAlive()
   }
 
-  /** Shows the server that the page is there. Not only by a timer, which browsers slow down in a page that is not seen. */
+  /** Shows the server that the page is there. Not by a timer alone, because browsers slow down the timers of hidden pages. */
   keepAlive() {
     if (this.received > this.acknowledged) this.acknowledge()
     if (performance.now() - this.sentAt >= 500) this.write('{"event":"ping"}')

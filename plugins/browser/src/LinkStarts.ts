@@ -20,14 +20,14 @@ interface Link {
   decided: number
   /** Completes with the next decision. */
   next: Deferred.Deferred<void>
-  /** Requests that look at this link. */
+  /** How many requests use this link. */
   readers: number
 }
 
 /**
- * The calls that start with each link. A call counts when the engine admits it, which is after its socket was accepted;
- * so that sockets that are requested at once are refused as one that comes later, no more are accepted than calls are
- * left. Those of other nodes are not known here: there, the engine refuses.
+ * The calls that are starting with each link. A call counts only when the engine admits it, after its socket was accepted.
+ * So this class accepts no more sockets at once than calls are left, and the others are refused before the upgrade. Sockets
+ * of other nodes are not known here; the engine refuses their calls.
  */
 export class LinkStarts {
   readonly #links = new Map<string, Link>()

@@ -95,7 +95,10 @@ describe("a transcription session that breaks", () => {
       for (const [message, reason] of [
         [Buffer.from([1, 2, 3]), "bytes where an event was expected"],
         ['{"kind":1}', "no JSON with a type"],
-        [{ type: `${transcription}.completed`, item_id: 7 }, `the event ${transcription}.completed has not the fields`],
+        [
+          { type: `${transcription}.completed`, item_id: 7 },
+          `the event ${transcription}.completed lacks a required field`
+        ],
         [{ type: `${transcription}.delta`, item_id: "item_1", delta: "x".repeat(100_001) }, "100000 characters"]
       ] as const) {
         const at = yield* setUp(onCommit((peer) => peer.send(message)))

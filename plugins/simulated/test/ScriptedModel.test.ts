@@ -79,7 +79,7 @@ describe("without a script", () => {
     })
   )
 
-  it.effect("the result of a tool is told in words, never as JSON", () =>
+  it.effect("the result of a tool is said in words, never as JSON", () =>
     Effect.gen(function* () {
       const told = (content: unknown) => says([user("use book with {}"), result("book", content)])
       expect(yield* told({ slots: ["9:00", "10:30"], is_free: true, at: { day: "Friday", room: 4 } })).toBe(

@@ -56,8 +56,8 @@ class OneWay {
 /**
  * Passes the audio between two legs whose network cannot join them. Each direction has a jitter buffer, converts between
  * the formats of the legs, and sends at the pace of our clock; of audio that comes faster, the oldest is dropped. Digits
- * that are not in the audio are sent on where the other leg can send them. A line that stops is comfort noise for a few
- * seconds, and nothing after that. Holding one leg does not hold the other: it hears nothing.
+ * that are not in the audio are sent on where the other leg can send them. When a line stops, the other
+ * leg hears comfort noise for a few seconds, then nothing. While one leg is held, the other hears nothing, but is not held.
  */
 export class LegBridge {
   private readonly onward: OneWay

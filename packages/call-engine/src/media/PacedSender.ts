@@ -4,8 +4,8 @@ import { type AudioFormat, frameBytes, frameSamples } from "@svc/providers/Audio
 import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
 
 /** Audio that waits before the first frame of a stretch is sent, in ms: it absorbs the jitter with which audio comes. */
-const cushionMs = 40
-/** Audio that may wait, in ms. Of more, the oldest is dropped until the cushion is left: the clocks of two legs differ. */
+const startDelayMs = 40
+/** Audio that may wait, in ms. Of more, the oldest is dropped until {@link startDelayMs} are left: the clocks of two legs differ. */
 const mostWaitingMs = 400
 
 /** Sends audio that comes at any speed and rate to a leg: one frame of its format every 20 ms, as long as there is audio. */
@@ -13,7 +13,7 @@ export class PacedSender implements FrameSource {
   private readonly codec: Codec
   private readonly rate: number
   private readonly waiting: Int16Array
-  private readonly cushion: number
+  private readonly startDelay: number
   private readonly frame: Int16Array
   private readonly bytes: Uint8Array
   private readonly wheel: FrameWheel
@@ -37,7 +37,7 @@ export class PacedSender implements FrameSource {
     this.codec = codecOf(options.format)
     this.rate = options.format.sampleRate
     this.waiting = new Int16Array(mostWaitingMs * perMs)
-    this.cushion = cushionMs * perMs
+    this.startDelay = startDelayMs * perMs
     this.frame = new Int16Array(frameSamples(options.format))
     this.bytes = new Uint8Array(frameBytes(options.format))
     this.wheel = options.wheel
@@ -54,7 +54,7 @@ export class PacedSender implements FrameSource {
         this.resampler = { from: sampleRate, stream: new Resampler(sampleRate, this.rate) }
       this.append(this.resampler.stream.push(audio))
     }
-    if (this.isSending || this.count < this.cushion) return
+    if (this.isSending || this.count < this.startDelay) return
     this.isSending = true
     this.wheel.join(this, this.now())
   }
@@ -64,7 +64,7 @@ export class PacedSender implements FrameSource {
     const kept = audio.length > waiting.length ? audio.subarray(-waiting.length) : audio
     const over = this.count + kept.length - waiting.length
     if (over > 0) {
-      const dropped = Math.min(this.count, Math.max(over, this.count - this.cushion))
+      const dropped = Math.min(this.count, Math.max(over, this.count - this.startDelay))
       this.first = (this.first + dropped) % waiting.length
       this.count -= dropped
     }
@@ -92,7 +92,7 @@ export class PacedSender implements FrameSource {
     return true
   }
 
-  /** The network of the leg carries no audio for now: what waits is dropped, and what comes. */
+  /** The network of the leg carries no audio for now: what waits and what comes is dropped. */
   suspend(on: boolean): void {
     this.isSuspended = on
     if (on) this.count = 0

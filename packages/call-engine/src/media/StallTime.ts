@@ -2,13 +2,13 @@
 const stallMs = 45
 
 /**
- * Counts the time in which the process did nothing. What waits in its sockets after such a time is older than a timeout
- * that became due meanwhile.
+ * Counts the time in which the process stalled. What waits in its sockets after a stall came before the timeouts that
+ * became due during it.
  */
 export class StallTime {
   readonly #now: () => number
   #counted = 0
-  /** When the timer is due that shows a stall, or was last; infinite: there is none. */
+  /** When the timer that detects stalls is due, or last fired; infinite: no timer runs. */
   #due = Number.POSITIVE_INFINITY
 
   /** `now` in milliseconds. */
@@ -28,7 +28,7 @@ export class StallTime {
     this.#due = due
   }
 
-  /** All of it in milliseconds, with what has passed of a stall that goes on. */
+  /** In milliseconds, including a stall that still lasts. */
   get total(): number {
     return this.#counted + this.#late(this.#now())
   }

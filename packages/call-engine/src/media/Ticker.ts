@@ -9,7 +9,7 @@ export class Ticker extends Context.Tag("@svc/call-engine/Ticker")<
     readonly wheel: FrameWheel
     /** Monotonic milliseconds. */
     readonly now: () => number
-    /** Milliseconds in which the process did nothing, while a call had audio. See {@link StallTime}. */
+    /** How long the process has stalled while a call had audio, in milliseconds. See {@link StallTime}. */
     readonly stalled: () => number
   }
 >() {

@@ -17,7 +17,7 @@ export class RecordedCall {
   private stream: Mp3Stream | undefined
   /** Samples given to the encoder. */
   private given = 0
-  /** When complete seconds were last given. What came before then has been taken since. */
+  /** When `handOver` was last called. Audio from before that time has been written since. */
   private checkedAt: number
   /** When the recording ended; undefined while it runs. */
   private endedAt: number | undefined
@@ -54,7 +54,7 @@ export class RecordedCall {
     if (this.endedAt === undefined) this.agent.write(frame, this.position(now))
   }
 
-  /** Gives the encoder every second that was complete the last time. Called often. */
+  /** Gives the encoder every second that was complete at the previous call. Called often. */
   handOver(now: number): void {
     this.giveUntil(Math.max(this.checkedAt, now - longestStallMs))
     this.checkedAt = now

@@ -171,8 +171,8 @@ export const make = ({ announce, feed, leg, network, run, ticker }: TransferOpti
     const waiting = new Ringback(leg, ticker)
     ringback = waiting
     let isRinging = false
-    /** The leg of a call that was answered when the transfer was given up. */
-    let landed: CallLeg | undefined
+    /** The leg, once the destination has answered; hung up when the transfer is given up at that moment. */
+    let answeredLeg: CallLeg | undefined
     isDialling = true
     isAnnounced = text !== undefined
     const progress: DialProgress = {
@@ -186,14 +186,14 @@ export const make = ({ announce, feed, leg, network, run, ticker }: TransferOpti
     }
     const dialled = dial({ to: destination, formats: formatsFor(leg) }, progress).pipe(
       Effect.map((answered) => {
-        landed = answered
+        answeredLeg = answered
         return answered
       }),
       Effect.timeoutFail({
         duration: ms,
         onTimeout: () => new DialFailed({ outcome: "no-answer", reason: "nobody answers" })
       }),
-      Effect.onInterrupt(() => Effect.sync(() => landed?.hangup("the transfer was given up")))
+      Effect.onInterrupt(() => Effect.sync(() => answeredLeg?.hangup("the transfer was given up")))
     )
     return Effect.uninterruptibleMask((restore) =>
       Effect.matchEffect(restore(dialled), {

@@ -30,7 +30,7 @@ export interface SessionCall {
   readonly resumed?: ResumedConversation | undefined
   /** Whether a timer runs; all do by default. */
   readonly runsTimer?: (timer: Timer) => boolean
-  /** Milliseconds in which the process did nothing, which timers do not count. */
+  /** How long the process has stalled, in milliseconds; timers do not count that time. */
   readonly stalled?: () => number
 }
 

@@ -5,7 +5,7 @@ import { type Context, Deferred, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 import { PendingAudio } from "./PendingAudio.ts"
 import { chooseRecognizer } from "./RecognizerChoice.ts"
-import { openSession } from "./RecognizerSession.ts"
+import { openSession } from "./ResampledSession.ts"
 
 /** A session that fails within `soonMs` is opened again after `pauseMs`, the first time at once. In milliseconds. */
 const soonMs = 1000

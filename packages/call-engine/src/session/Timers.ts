@@ -2,7 +2,7 @@ import { Effect, FiberHandle, type Scope } from "effect"
 
 /** Timers that are due within this time of each other fire together, in milliseconds. */
 const toleranceMs = 0.5
-/** A fiber that wakes up later than this, in milliseconds, first gives the process this time to read what waits. */
+/** A fiber that wakes up later than this, in milliseconds, first gives the process this time to read its sockets. */
 const lateMs = 45
 const readMs = 20
 
@@ -24,9 +24,9 @@ interface Due {
 }
 
 /**
- * `now` is the call's time in milliseconds; `onFired` is called outside of `start` and `stop`. `stalled`: milliseconds, always
- * more, in which the process did nothing. A timer does not count them, because what it waits for may wait to be read; but
- * at most it takes twice its time, and what waits is read before it fires.
+ * `now` is the call's time in milliseconds; `onFired` is called outside of `start` and `stop`. `stalled`: how
+ * long the process has stalled in all, in milliseconds. A timer does not count that time, because the input that it waits for
+ * may be in a socket, unread; but it takes at most twice its time. A late timer fires after the sockets were read.
  */
 export const make = <Name extends string>(options: {
   readonly now: () => number

@@ -23,7 +23,7 @@ export interface VirtualCall {
   /** Why the leg was hung up, each time. */
   readonly hangups: ReadonlyArray<string>
   readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
-  /** The process does nothing for a time. */
+  /** The process stalls for a time. */
   readonly stall: (time: Duration.DurationInput) => Effect.Effect<void>
   readonly say: (text: string) => Effect.Effect<void>
   /** Sends samples in the sample rate of the leg. */

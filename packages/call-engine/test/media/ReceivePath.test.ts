@@ -9,7 +9,7 @@ import { RecordedCall } from "../../src/recording/RecordedCall.ts"
 const format: AudioFormat = { encoding: "pcm16", sampleRate: 8000 }
 const frame = 160
 
-/** Before the clock is read for the `reads`-th time after the last stall, the process does nothing for `ms`. */
+/** Before the clock is read for the `reads`-th time after the last stall, the process stalls for `ms`. */
 interface Stall {
   readonly reads: number
   readonly ms: number

@@ -99,7 +99,7 @@ const speak = (
   })
 }
 
-/** A text as the call's voice says it to somebody else than the caller; null: there is nothing in it to be spoken. */
+/** A text as the call's voice says it to someone other than the caller; null: there is nothing to be spoken in it. */
 export const spokenBy = (
   state: Conversation,
   text: string

@@ -21,7 +21,7 @@ import * as Turn from "./Turn.ts"
  * | unknown | the carrier reports a fax machine | machine: the call is hung up, without a message |
  *
  * The first decision counts, ours or the carrier's. A call for which the agent's server gave no `voicemail_message` is hung
- * up as soon as a voicemail is detected. Before the configuration is there, the agent waits, and keeps the time limits.
+ * up as soon as a voicemail is detected. Until the configuration arrives the agent waits, within the same time limits.
  */
 
 /** First speech of this length is a voicemail's greeting: a person's is shorter. */
@@ -128,7 +128,10 @@ const onDetected = (d: Draft, beeped = false): void => {
   if (!d.state.caller.voice_active) startTimer(d, "voicemail_silence", silenceMs)
 }
 
-/** The configuration of a call is there that a voicemail took. It waits for the message, or has not beeped yet. */
+/**
+ * The configuration has arrived in a call that a voicemail took. The message is left now if the beep has come or the time
+ * limit is over, otherwise after the beep or a silence. Without a message the call is hung up.
+ */
 export const onOpened = (d: Draft): void => {
   const isWaiting = isRunning(d.state, "voicemail_patience") && (d.state.config?.voicemail_message ?? null) !== null
   if (!isWaiting) leaveMessage(d)

@@ -89,7 +89,9 @@ export const callEvent: Check = (value) => {
       return (
         oneOf("the state of a transfer", transferStates, value["state"]) ??
         is("the reason of a transfer", "string or undefined", value["reason"]) ??
-        (value["refused"] === undefined ? undefined : is("the refused of a transfer", "boolean", value["refused"]))
+        (value["refused"] === undefined
+          ? undefined
+          : is("the field refused of a transfer", "boolean", value["refused"]))
       )
     case "Hold":
       return is("the state of a hold", "boolean", value["on"])

@@ -66,7 +66,7 @@ export const eventOf = (message: string | Uint8Array): RealtimeEvent | undefined
   try {
     return decodeEvent(event)
   } catch {
-    throw new TypeError(`the event ${event.type} has not the fields that it must have`)
+    throw new TypeError(`the event ${event.type} lacks a required field, or has one of a wrong type`)
   }
 }
 

@@ -13,7 +13,7 @@ interface Item {
   readonly end: number
   /** When it was committed, or its last text came. In milliseconds. */
   at: number
-  /** The server's; undefined until it has answered. */
+  /** The server's id; undefined until it has answered. */
   id?: string
   finished?: FinishedItem
 }
@@ -64,7 +64,7 @@ export class RealtimeItems {
     return true
   }
 
-  /** More text of an item. Throws when a server sends more than anybody can say. */
+  /** More text of an item. Throws when a server sends more text than a stretch of speech can have. */
   add(id: string, text: string, now: number): void {
     if (this.#finished.has(id)) return
     this.#characters += text.length

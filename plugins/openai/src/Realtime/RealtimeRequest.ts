@@ -3,7 +3,7 @@ import { languageCode } from "@svc/providers/PlatformLanguages"
 import { promptOf } from "../Hints.ts"
 import type { Problem } from "./RealtimeEvents.ts"
 
-/** What a server accepts in a transcription session. Each begins with all that OpenAI has, and loses what it refuses. */
+/** What a server accepts in a transcription session: at first all that OpenAI accepts, without what it has refused since. */
 export interface RealtimeDialect {
   /** G.711 mu-law at 8 kHz, beside PCM16 at 24 kHz. */
   readonly mulaw: boolean
@@ -15,7 +15,7 @@ export const initialDialect: RealtimeDialect = { mulaw: true, keyterms: true, la
 
 /**
  * The dialect after a server has refused a configuration; undefined when the error names nothing that can be left out.
- * Each answer has less than the dialect before, so that this ends.
+ * Each answer has less than the dialect before, so repeating this ends.
  */
 export const withoutRefused = (dialect: RealtimeDialect, { message, param }: Problem): RealtimeDialect | undefined => {
   const names = (pattern: RegExp) => pattern.test(param ?? message ?? "")
@@ -25,7 +25,7 @@ export const withoutRefused = (dialect: RealtimeDialect, { message, param }: Pro
   return undefined
 }
 
-/** Whether an error is about a value, such as a list that is too long: another session may have a better one. */
+/** Whether an error is about a value, such as a list that is too long: another session may have one that is accepted. */
 export const isAboutValue = ({ code, param }: Problem): boolean =>
   /invalid_value|above_max|too_(long|many)/.test(code ?? "") && !/format/.test(param ?? "")
 

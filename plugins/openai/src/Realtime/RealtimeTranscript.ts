@@ -22,7 +22,7 @@ export class RealtimeTranscript {
     return this.#items.waitingSince
   }
 
-  /** The ids of another connection have nothing to do with those until now. Only when the transcript is complete. */
+  /** Another connection is in use, which has ids of its own. Called only when the transcript is complete. */
   renew(): void {
     this.#items = new RealtimeItems()
   }

@@ -18,7 +18,7 @@ interface Opened {
 /** A connection that outlives the sessions of the server: before one is too old, another takes its place. */
 export interface RenewedConnection {
   readonly current: () => Connection
-  /** Must be called when nothing is spoken or transcribed any more: another connection may take over. */
+  /** Must be called when speech and transcription have ended: then another connection may take over. */
   readonly idle: () => void
 }
 
@@ -26,9 +26,9 @@ export interface RenewedConnection {
 export const open = (
   server: RealtimeConnection.RealtimeServer,
   options: Omit<Options, "hints"> & {
-    /** Those of the moment. */
+    /** The hints that apply now. */
     readonly hints: () => Options["hints"]
-    /** Whether nothing is spoken or transcribed. */
+    /** Whether there is neither speech nor a transcription in progress. */
     readonly isIdle: () => boolean
     /** Another connection is in use; the first is, when `open` has returned. */
     readonly onRenewed: (connection: Connection) => void

@@ -39,7 +39,7 @@ export class SpeechCuts {
     this.#cut = options.cut
   }
 
-  /** Whether nothing was sent since the last cut, and nobody speaks. */
+  /** Whether nothing was sent since the last cut, and there is no speech. */
   get isIdle(): boolean {
     return !this.#isSpeaking && this.#open === 0
   }

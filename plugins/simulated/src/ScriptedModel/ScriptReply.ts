@@ -124,7 +124,7 @@ const replyToCommand = (words: string, { tools }: ModelRequest): ScriptReply | u
   return say(`What follows "with" must be a JSON object, such as {"day": "Friday"}.`)
 }
 
-/** The result of a tool in words: nobody wants to hear JSON. `slots: 9:00, 10:30; free: yes`. */
+/** The result of a tool in words, because JSON cannot be understood when it is spoken. `slots: 9:00, 10:30; free: yes`. */
 const inWords = (value: unknown): string => {
   if (typeof value === "boolean") return value ? "yes" : "no"
   if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(inWords).join(", ")
