@@ -31,8 +31,8 @@ describe("JitterBuffer, packets", () => {
     const line = new PacketLine()
     const packets = packetsOf(twenties(150)).map((packet, i) => ({
       ...packet,
-      at: packet.at + (i < 50 ? 0 : 2450),
-      timestamp: packet.timestamp + (i < 50 ? 0 : 8 * 2440)
+      at: packet.at + (i < 50 ? (i % 3) * 10 : 2450),
+      timestamp: packet.timestamp + (i < 50 ? 0 : 8 * 2480)
     }))
     line.run(packets, 6000)
     for (const [i, { at, now }] of line.frames.entries()) {
