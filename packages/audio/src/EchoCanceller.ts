@@ -203,13 +203,13 @@ export class EchoCanceller {
 
   /**
    * Whose sound the last `ms` are on a line with an echo, 100 at least: of the caller, too, or the echo only, on a path that has
-   * changed. Undefined: more sound tells.
+   * changed. Undefined: more sound tells. `isCaller`: the caller has been speaking, so that only what is certainly an echo is one.
    */
-  whose(ms: number): "echo" | "caller" | undefined {
+  whose(ms: number, isCaller = false): "echo" | "caller" | undefined {
     const known = this.#filter.delay / this.#history.samplesPerMs
     const near = Math.min(usualMs, Math.max(leastMs, ms))
     const here = searchEcho(this.#history, near, known - nearMs, known + nearMs)
-    if (here.likeness >= likely) {
+    if (here.likeness >= (isCaller ? certain : likely)) {
       this.#adapt(here, near)
       return "echo"
     }

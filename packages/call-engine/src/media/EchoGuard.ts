@@ -198,7 +198,7 @@ export class EchoGuard {
     this.#pause = sound === "quiet" || sound === "echo" ? this.#pause + 1 : 0
     if (this.#pause >= endFrames) this.#isOpen = false
     if (this.#pause > 0 || ++this.#openFrames % againFrames !== 0) return
-    if (this.#canceller.whose(againFrames * frameMs) !== "echo") return
+    if (this.#canceller.whose(againFrames * frameMs, true) !== "echo") return
     this.#isOpen = false
     this.#pause = recentFrames
     this.#last = "silence"
