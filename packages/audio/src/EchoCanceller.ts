@@ -1,5 +1,5 @@
 import { EchoFilter } from "./EchoCanceller/EchoFilter.ts"
-import { type EchoMatch, longestDelayMs, searchEcho } from "./EchoCanceller/EchoSearch.ts"
+import { type EchoMatch, longestDelayMs, noMatch, searchEcho } from "./EchoCanceller/EchoSearch.ts"
 import { SoundHistory } from "./EchoCanceller/SoundHistory.ts"
 
 const frameMs = 20
@@ -21,6 +21,11 @@ const certainForLong = 0.85
 /** In ms: the sound that a new echo is found in, and the longest that is compared. */
 const newMs = 300
 const longMs = 500
+/**
+ * It is compared only if so many of its frames, of 200 ms or more, are as loud as the loudest one but for 13 dB: a few loud frames
+ * in noise are like what was sent by chance.
+ */
+const leastStrong = { part: 0.05, frames: 10, share: 0.6 }
 /** An echo that is known is searched in 100 to 200 ms of sound, and first at delays that differ by less than 100 ms. */
 const leastMs = 100
 const usualMs = 200
@@ -176,11 +181,28 @@ export class EchoCanceller {
   }
 
   #isNew(ms: number, enough: number): boolean {
+    if (!this.#isStrong(ms)) return false
     const { delay, likeness } = searchEcho(this.#history, ms)
     if (likeness < enough) return false
     this.#learn(delay, ms)
     this.line = "present"
     return true
+  }
+
+  /** Whether enough of the last `ms` is loud. */
+  #isStrong(ms: number): boolean {
+    const { end, heard, mask } = this.#history
+    const frames = Math.floor(ms / frameMs)
+    const energies = Array.from({ length: frames }, (_, frame) => {
+      let energy = 0
+      for (let at = end - (frame + 1) * this.clean.length; at < end - frame * this.clean.length; at++) {
+        energy += (heard[at & mask] ?? 0) ** 2
+      }
+      return energy
+    })
+    const least = Math.max(...energies) * leastStrong.part
+    const strong = energies.filter((energy) => energy >= least).length
+    return strong >= Math.min(leastStrong.frames, leastStrong.share * frames)
   }
 
   /**
@@ -190,7 +212,7 @@ export class EchoCanceller {
   watch(): void {
     if (this.sound !== "unknown" || --this.#untilSearch > 0) return
     this.#untilSearch = ++this.#searches > firstSearches ? late : soon
-    const { delay, likeness } = searchEcho(this.#history, usualMs)
+    const { delay, likeness } = this.#isStrong(usualMs) ? searchEcho(this.#history, usualMs) : noMatch
     const isSame = Math.abs(delay - this.#repeatedDelay) <= sameMs * this.#history.samplesPerMs
     this.#repeated = likeness < certain ? 0 : isSame ? this.#repeated + 1 : 1
     this.#repeatedDelay = delay

@@ -48,6 +48,23 @@ describe("EchoCanceller", () => {
     }
   })
 
+  it("finds none in a few frames of noise that are like some of the agent's", () => {
+    const canceller = new EchoCanceller(8000)
+    const tone = (hz: number) => Int16Array.from({ length }, (_, n) => 9000 * Math.sin((2 * Math.PI * hz * n) / 8000))
+    const noise = onQuietLine(new Float32Array(20 * length), 8)
+    // Both begin with the same sound of 60 ms, as two words may.
+    for (let n = 0; n < 18; n++) canceller.send(tone(n < 3 ? 400 : 900 + 50 * n), 20 * n)
+    for (let n = 0; n < 20; n++) {
+      canceller.push(
+        n < 17 ? noise.map((sample) => 20 * sample).subarray(n * length, (n + 1) * length) : tone(400),
+        20 * n,
+        true
+      )
+      if (n >= 14) expect(canceller.finds((n + 1) * 20)).toBe(false)
+    }
+    expect(canceller.line).toBe("unknown")
+  })
+
   it("leaves a caller over the echo as he is", () => {
     const both = cancelled(line(12, 130, caller))
     const heard = onQuietLine(caller, 5)

@@ -20,6 +20,9 @@ export interface EchoMatch {
   readonly delay: number
 }
 
+/** There is no echo, or none was searched. */
+export const noMatch: EchoMatch = { likeness: 0, delay: 0 }
+
 /**
  * Finds the delay, from `least` to `most` ms, with which the last `ms` that were heard, 500 at most, are most like what was
  * sent: the largest normalized cross-correlation. An echo together with a caller of the same level gives about 0.7.
@@ -51,7 +54,7 @@ export const searchEcho = (history: SoundHistory, ms: number, least = 0, most = 
     likeness = found
     best = delay
   }
-  return { likeness, delay: likeness === 0 ? 0 : refined(history, ms, best * step, step) }
+  return likeness === 0 ? noMatch : { likeness, delay: refined(history, ms, best * step, step) }
 }
 
 /** Sums every `step` samples of the ring, so that the last `count` sums end where it ends. */

@@ -159,7 +159,7 @@ export class EchoGuard {
     const isEnd = this.#quiet === endFrames
     const isDue = isLoud && this.#loud >= comparedNew && this.#loud % compared === 0
     if (!isEnd && !isDue) return
-    if (this.#loud > restFrames && this.#canceller.finds((isEnd ? this.#count - endFrames : this.#loud) * frameMs)) {
+    if (this.#loud >= comparedNew && this.#canceller.finds((isEnd ? this.#count - endFrames : this.#loud) * frameMs)) {
       this.#dismiss()
     } else {
       if (isDue && ++this.#comparisons >= mostCompared) this.#canceller.unanswered()
