@@ -1,7 +1,7 @@
 import { configDefaults, defineConfig } from "vitest/config"
 import base from "./vitest.config.ts"
 
-// `npm run test:system`: tests that start, kill and restart whole programs and database servers.
+// `npm run test:system`: slow tests, and those that start, kill and restart whole programs and database servers.
 export default defineConfig({
   ...base,
   test: {

@@ -39,6 +39,10 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
         const wheel = new FrameWheel(() => waitForFrames())
         const stalls = new StallTime(() => now)
         const waitForFrames = () => stalls.wait(wheel.idle ? Number.POSITIVE_INFINITY : wheel.nextDue)
+        /** A source that left between two ticks has no frame that is late. */
+        const forgetFrames = () => {
+          if (wheel.idle) waitForFrames()
+        }
 
         const sleep = (duration: Duration.Duration): Effect.Effect<void> =>
           Effect.async<void>((resume) => {
@@ -68,8 +72,9 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
         const runDue = Effect.sync(() => {
           const due = sleepers.filter((s) => s.at <= now).sort((a, b) => a.at - b.at || a.order - b.order)
           sleepers = sleepers.filter((s) => s.at > now)
-          for (const sleeper of due) sleeper.wake()
+          forgetFrames()
           stalls.fired()
+          for (const sleeper of due) sleeper.wake()
           wheel.tickDueSlots(now, () => now)
           waitForFrames()
         })
@@ -92,7 +97,14 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
 
         return Layer.mergeAll(
           Layer.succeed(VirtualTime, { now: () => now, advance, stall }),
-          Layer.succeed(Ticker, { wheel, now: () => now, stalled: () => stalls.total }),
+          Layer.succeed(Ticker, {
+            wheel,
+            now: () => now,
+            stalled: () => {
+              forgetFrames()
+              return stalls.total
+            }
+          }),
           Layer.setClock(clock)
         )
       })
