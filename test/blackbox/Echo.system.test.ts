@@ -37,7 +37,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("the
       return { phone, ended }
     })
 
-  for (const leg of [...paths, {}]) {
+  for (const leg of [{}, ...paths]) {
     it.scoped(
       `of ${JSON.stringify(leg)} is not heard, and the caller is`,
       () =>
@@ -50,7 +50,8 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("the
           yield* Effect.sleep("3 seconds")
           expect(yield* ended).toEqual([`assistant: ${greeting}`, "user: One two", "assistant: You said One two."])
         }),
-      concurrent
+      // The first calls of a process compile its code: they are not made at once.
+      Object.keys(leg).length === 0 ? { timeout: 90_000 } : concurrent
     )
   }
 
