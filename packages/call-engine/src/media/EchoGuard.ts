@@ -5,20 +5,20 @@ import { frameMs } from "@svc/providers/Audio"
 const tailMs = 700
 /** Frames that are held back at most while it is not known whose sound they are: 500 ms. */
 const mostHeld = 25
-/** Sound is compared with the agent's after so many loud frames: first on a new line, and again and again. */
+/** Sound is compared with the agent's after so many loud frames: for the first time on a new line, and each time after that. */
 const comparedNew = 15
 const compared = 5
 /** Silence of so many frames ends a sound. */
 const endFrames = 3
-/** A sound of so many loud frames or less is a rest of an echo, unless the caller spoke until 300 ms before. */
+/** A sound of so many loud frames or less is the remainder of an echo, unless the caller spoke in the 300 ms before. */
 const restFrames = 2
 const recentFrames = 15
-/** Frames of the caller's speech in which it is looked again whether it is an echo. */
+/** The caller's speech is compared again after so many of its frames. */
 const againFrames = 15
 /** A line on which nothing comes back of so many frames has no echo: after 660 ms in all, longer than an echo takes. */
 const unansweredFrames = 5
 const unansweredMs = 560
-/** With sound that is no echo in so many comparisons, from 300 ms to 900 ms, too. */
+/** So is one on which so many comparisons, from 300 ms to 900 ms of sound, found no echo. */
 const mostCompared = 7
 /** And after so many loud frames that were sent: 2 s. */
 const mostSent = 100
@@ -110,7 +110,7 @@ export class EchoGuard {
   /** Finds out whether anything came back of what was sent. Where the line sends nothing in silence, no frame says so. */
   #answered(now: number): void {
     if (this.#loudFrames < unansweredFrames) return
-    // A process that stood still has heard nothing.
+    // A process that stalled has heard nothing.
     if (++this.#waited * frameMs > unansweredMs && now - this.#loudSince > unansweredMs) this.#canceller.unanswered()
   }
 
@@ -187,7 +187,7 @@ export class EchoGuard {
     }
   }
 
-  /** Whether what is held is no more than a rest of an echo. */
+  /** Whether what is held is only the remainder of an echo. */
   get #isRest(): boolean {
     return this.#loud <= restFrames && this.#pause >= recentFrames
   }
