@@ -3,7 +3,7 @@ import type { Codec } from "./Codec.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import type { RtpMedia } from "./rtp/RtpMedia.ts"
 import type { Signaling } from "./Signaling.ts"
-import type { Patience, SipCallOptions } from "./SipCall.ts"
+import type { PeerTimeouts, SipCallOptions } from "./SipCall.ts"
 import { addressAt, type Trunk, targetAt } from "./Trunk.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
@@ -15,7 +15,7 @@ export interface CallContext {
   readonly codecs: ReadonlyArray<Codec>
   readonly trunk: Trunk | undefined
   readonly transfer: "auto" | "refer" | "bridge"
-  readonly patience: Patience
+  readonly peerTimeouts: PeerTimeouts
   /** Runs an effect until it ends, or the plugin stops. */
   readonly fork: (effect: Effect.Effect<void>) => Fiber.RuntimeFiber<void>
   /** Who listens to the events of a call, until it is over. */
@@ -32,7 +32,7 @@ export const callOptions = (context: CallContext, call: string, peer: string, us
     command: (command) => signaling.perform(signaling.agent.command(call, command, signaling.now())),
     fork,
     now: signaling.now,
-    patience: context.patience,
+    peerTimeouts: context.peerTimeouts,
     later: (ms, run) => {
       const fiber = fork(Effect.zipRight(Effect.sleep(ms), Effect.sync(run)))
       sleeping.add(fiber)

@@ -44,7 +44,7 @@ export const callerOf = (
 }
 
 /** Headers that say more about a call; those of applications begin with `X-`. */
-const told: ReadonlySet<string> = new Set([
+const forwarded: ReadonlySet<string> = new Set([
   "diversion",
   "history-info",
   "p-asserted-identity",
@@ -58,7 +58,7 @@ const told: ReadonlySet<string> = new Set([
 export const headersOf = (message: { readonly headers: Message.Headers }): { readonly [name: string]: string } => {
   const found = new Map<string, string>()
   for (const { name, value } of message.headers) {
-    if (!told.has(name) && !name.startsWith("x-")) continue
+    if (!forwarded.has(name) && !name.startsWith("x-")) continue
     const before = found.get(name)
     found.set(name, (before === undefined ? value : `${before}, ${value}`).slice(0, 1000))
   }

@@ -98,7 +98,7 @@ export const make = (context: CallContext, trunk: Trunk): Outbound => {
       listeners.set(id, on)
       const transport = transportOf(trunk)
       const contact = `<sip:${encodeURIComponent(call.from)}@${bracketed(address)}:${signaling.port}${transport === "tcp" ? ";transport=tcp" : ""}>`
-      // Also after the answer: nobody has the leg yet.
+      // Also after the answer: the engine does not have the leg yet.
       const giveUp = Effect.zipRight(Effect.sync(hangup), audio.close)
       return yield* Effect.zipRight(
         Effect.sync(() =>

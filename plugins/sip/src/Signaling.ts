@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto"
 import type { Host } from "@svc/providers/Host"
 import { Effect, FiberSet, type Scope } from "effect"
+import type { AgentEffect, AgentEvent, Locate } from "./dialog/AgentEffect.ts"
 import * as Dialog from "./dialog/Dialog.ts"
-import { type Effect as AgentEffect, UserAgent } from "./dialog/UserAgent.ts"
+import { UserAgent } from "./dialog/UserAgent.ts"
 import type * as Message from "./message/Message.ts"
 import { serialize } from "./message/Serializer.ts"
 import type { Transport } from "./Settings.ts"
@@ -26,9 +27,6 @@ export interface SignalingOptions {
   readonly log: Host["log"]
 }
 
-/** What the user agent tells. It is called synchronously. */
-export type Told = Exclude<AgentEffect, { readonly _tag: "Send" } | { readonly _tag: "Locate" }>
-
 /** The user agent with its sockets. */
 export interface Signaling {
   readonly agent: UserAgent
@@ -51,10 +49,10 @@ const fraction = (): number => randomBytes(4).readUInt32BE() / 0x1_0000_0000
 
 const random = (): string => randomBytes(16).toString("hex")
 
-/** Opens the sockets and runs the user agent until the end of the scope. */
+/** Opens the sockets and runs the user agent until the end of the scope. `onEvent` is called synchronously. */
 export const open = (
   options: SignalingOptions,
-  onTold: (told: Told) => void
+  onEvent: (event: AgentEvent) => void
 ): Effect.Effect<Signaling, Udp.ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const { bind, externalAddress, isAllowed, log, names, transports } = options
@@ -90,7 +88,7 @@ export const open = (
       else failed()
     }
 
-    const find = (effect: Extract<AgentEffect, { readonly _tag: "Locate" }>): void => {
+    const find = (effect: Locate): void => {
       const hop = Dialog.nextHop(effect.request)
       const known = hop === undefined ? undefined : literal(hop)
       if (known !== undefined || hop === undefined) {
@@ -115,7 +113,7 @@ export const open = (
       for (const effect of effects) {
         if (effect._tag === "Send") send(effect.message, effect.peer)
         else if (effect._tag === "Locate") find(effect)
-        else onTold(effect)
+        else onEvent(effect)
       }
       wake()
     }

@@ -1,8 +1,7 @@
 import type { CallLeg } from "@svc/providers/Telephony"
 import type { Effect } from "effect"
 import type { CallMedia } from "./CallMedia.ts"
-import type * as Established from "./dialog/Established.ts"
-import type * as Inbound from "./dialog/Inbound.ts"
+import type * as Call from "./dialog/Call.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import type { LegEvents } from "./LegEvents.ts"
 import * as Transfer from "./Transfer.ts"
@@ -11,18 +10,18 @@ import * as Transfer from "./Transfer.ts"
 export const transferMs = 29_000
 
 /** How long a peer may be silent, in ms. */
-export interface Patience {
+export interface PeerTimeouts {
   /** Without media: then the peer is asked whether it is there. */
   readonly silence: number
   /** Until it answers: then the call has ended. */
   readonly probe: number
 }
 
-export const usualPatience: Patience = { silence: 20_000, probe: 10_000 }
+export const usualPeerTimeouts: PeerTimeouts = { silence: 20_000, probe: 10_000 }
 
 export interface SipCallOptions {
   readonly carrierCallId: string
-  readonly command: (command: Inbound.Command | Established.Command) => void
+  readonly command: (command: Call.Command) => void
   /** Runs an effect that belongs to no fiber. */
   readonly fork: (effect: Effect.Effect<void>) => void
   /** Calls back after some ms, unless `stop` was called. */
@@ -31,7 +30,7 @@ export interface SipCallOptions {
   readonly stop: () => void
   /** Monotonic milliseconds. */
   readonly now: () => number
-  readonly patience: Patience
+  readonly peerTimeouts: PeerTimeouts
   /** How a target is addressed in REFER, and by whom; undefined: legs do not transfer. */
   readonly refer: ((target: string) => { readonly target: string; readonly by: string }) | undefined
   /** Whether the engine joins a second leg where REFER is refused. */
@@ -57,17 +56,17 @@ export class SipCall {
 
   /** To be called when the call is answered: a peer that is gone ends it. */
   watch(): void {
-    const { command, later, now, patience } = this.#options
-    const wait = this.#lastSign + patience.silence - now()
+    const { command, later, now, peerTimeouts } = this.#options
+    const wait = this.#lastSign + peerTimeouts.silence - now()
     later(Math.max(1, wait), () => {
       if (this.events.isOver) return
       const asked = now()
-      if (asked - this.#lastSign < patience.silence) {
+      if (asked - this.#lastSign < peerTimeouts.silence) {
         this.watch()
         return
       }
       command({ _tag: "Probe" })
-      later(patience.probe, () => {
+      later(peerTimeouts.probe, () => {
         if (this.events.isOver) return
         if (this.#lastSign >= asked) this.watch()
         else this.#end("failed", "408", "the other side does not answer any more")
@@ -110,7 +109,7 @@ export class SipCall {
     }
   }
 
-  /** What the signaling tells of the call. */
+  /** Takes an event of the signaling. */
   on(event: CallEvent): void {
     const { command } = this.#options
     switch (event._tag) {

@@ -5,13 +5,14 @@ import { type IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Effect, FiberSet, Layer, Queue, Redacted, Stream } from "effect"
 import type { CallContext } from "./CallContext.ts"
 import { matcher } from "./Cidr.ts"
+import type { AgentEvent } from "./dialog/AgentEffect.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import * as InboundCalls from "./InboundCalls.ts"
 import * as OutboundCalls from "./OutboundCalls.ts"
 import * as RtpMedia from "./rtp/RtpMedia.ts"
 import { allowOf, bindOf, codecsOf, portsOf, type Settings, transportsOf, trunkOf } from "./Settings.ts"
 import * as Signaling from "./Signaling.ts"
-import { type Patience, usualPatience } from "./SipCall.ts"
+import { type PeerTimeouts, usualPeerTimeouts } from "./SipCall.ts"
 import type { Trunk } from "./Trunk.ts"
 import * as TrunkRegistration from "./TrunkRegistration.ts"
 import * as Dns from "./transport/Dns.ts"
@@ -55,7 +56,7 @@ export interface Replacements {
   readonly names?: Names
   /** Whether messages of an address are read, in place of SVC_SIP_ALLOW. */
   readonly isAllowed?: (address: string) => boolean
-  readonly patience?: Patience
+  readonly peerTimeouts?: PeerTimeouts
 }
 
 /** Telephony over SIP and RTP. See README.md for the settings. */
@@ -68,7 +69,7 @@ export const layer = (
     Telephony,
     Effect.gen(function* () {
       const { allow, callsPerSource = 100, externalAddress, register = false, requestsPerSecond = 1000 } = settings
-      const { names = Dns.names, patience = usualPatience } = replacements
+      const { names = Dns.names, peerTimeouts = usualPeerTimeouts } = replacements
       const bind = bindOf(settings.bind ?? "0.0.0.0:5060") ?? { address: "0.0.0.0", port: 5060 }
       const ports = portsOf(settings.rtpPorts ?? "20000-21999") ?? { first: 20_000, last: 21_999 }
       const codecs = codecsOf(settings.codecs ?? "PCMA,PCMU")
@@ -85,10 +86,11 @@ export const layer = (
       const media = yield* RtpMedia.make({ address: bind.address, firstPort: ports.first, lastPort: ports.last })
       let registration: TrunkRegistration.TrunkRegistration | undefined
 
-      const onTold = (told: Signaling.Told): void => {
-        if (told._tag === "Event") listeners.get(told.call)?.(told.event)
-        else if (told._tag === "Incoming") InboundCalls.take(context, told, (call) => Queue.unsafeOffer(incoming, call))
-        else registration?.on(told)
+      const onEvent = (event: AgentEvent): void => {
+        if (event._tag === "Event") listeners.get(event.call)?.(event.event)
+        else if (event._tag === "Incoming")
+          InboundCalls.take(context, event, (call) => Queue.unsafeOffer(incoming, call))
+        else registration?.on(event)
       }
       const signaling = yield* Signaling.open(
         {
@@ -101,7 +103,7 @@ export const layer = (
           names,
           log: host.log
         },
-        onTold
+        onEvent
       ).pipe(Effect.mapError(notListening))
       const transfer = settings.transfer ?? "auto"
       const context: CallContext = {
@@ -110,7 +112,7 @@ export const layer = (
         codecs,
         trunk,
         transfer,
-        patience,
+        peerTimeouts,
         fork,
         listeners
       }

@@ -1,6 +1,6 @@
 import type { CallEvent, TransferState } from "@svc/providers/Telephony"
 
-/** How a status of the call to the transfer's destination is told: the same as for calls that we place. */
+/** The state of a transfer for a status of the call to its destination: the same as for calls that we place. */
 export const failureOf = (status: number): Exclude<TransferState, "ringing" | "completed"> => {
   if (status === 486 || status === 600) return "busy"
   if (status === 480 || status === 408 || status === 487) return "no-answer"

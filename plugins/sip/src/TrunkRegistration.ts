@@ -3,10 +3,11 @@ import type { Health } from "@svc/providers/Health"
 import { healthy } from "@svc/providers/Health"
 import type { Host } from "@svc/providers/Host"
 import { Effect, type Scope } from "effect"
+import type { AgentEvent } from "./dialog/AgentEffect.ts"
 import * as Registration from "./dialog/Registration.ts"
 import type { Request } from "./message/Message.ts"
 import * as Uri from "./message/Uri.ts"
-import type { Signaling, Told } from "./Signaling.ts"
+import type { Signaling } from "./Signaling.ts"
 import { addressAt, type Trunk, transportOf } from "./Trunk.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
@@ -19,11 +20,11 @@ const stopWithin = "2 seconds"
 
 export interface TrunkRegistration {
   readonly health: () => Health
-  /** What the user agent tells of requests outside of calls. */
-  readonly on: (told: Told) => void
+  /** What the user agent reports of requests outside of calls. */
+  readonly on: (event: AgentEvent) => void
 }
 
-/** Keeps us registered at the trunk until the end of the scope, which un-registers. */
+/** Keeps us registered at the trunk until the end of the scope, which unregisters. */
 export const start = (
   signaling: Signaling,
   trunk: Trunk,
@@ -79,13 +80,17 @@ export const start = (
         is.failure === undefined
           ? healthy
           : { healthy: false, reason: `the trunk of SVC_SIP_TRUNK_URI refused to register us: ${is.failure}` },
-      on: (told) => {
-        if (told._tag === "Response" && told.call === owner) {
-          keep(Registration.response(is, told.sent, told.response, signaling.now()))
+      on: (event) => {
+        if (event._tag === "Response" && event.call === owner) {
+          keep(Registration.response(is, event.sent, event.response, signaling.now()))
         }
-        if (told._tag === "Failed" && told.call === owner) {
+        if (event._tag === "Failed" && event.call === owner) {
           keep(
-            Registration.failed(is, told.reason === "timeout" ? "no response" : "it cannot be reached", signaling.now())
+            Registration.failed(
+              is,
+              event.reason === "timeout" ? "no response" : "it cannot be reached",
+              signaling.now()
+            )
           )
         }
       }

@@ -84,17 +84,18 @@ describe("statuses", () => {
 describe("Transfer.step", () => {
   const run = (steps: ReadonlyArray<readonly [number, "refer" | "notify"]>, isFallback = true) => {
     let transfer: Transfer.Transfer | "done" = Transfer.started
-    const told: Array<string> = []
+    const reported: Array<string> = []
     for (const [status, from] of steps) {
       if (transfer === "done") break
       const { next, progress } = Transfer.step(transfer, status, "", from, isFallback)
       transfer = next
-      if (progress !== undefined) told.push(progress.refused === true ? `${progress.state} refused` : progress.state)
+      if (progress !== undefined)
+        reported.push(progress.refused === true ? `${progress.state} refused` : progress.state)
     }
-    return told
+    return reported
   }
 
-  it("tells ringing once, and then one outcome", () => {
+  it("reports ringing once, and then one outcome", () => {
     expect(
       run([
         [100, "notify"],

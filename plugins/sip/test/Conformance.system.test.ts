@@ -20,7 +20,7 @@ suite(
     layer: plugin(
       27_060,
       { trunkUri: "sip:127.0.0.1:27070", rtpPorts: "27100-28099", transfer: "bridge" },
-      { patience: { silence: 1000, probe: 1000 } }
+      { peerTimeouts: { silence: 1000, probe: 1000 } }
     ),
     sessions: 100,
     phone: () => phones(27_070, 27_060)

@@ -11,7 +11,7 @@ const isInstalled = spawnSync("kamailio", ["-v"]).error === undefined
 
 const absent = "kamailio is not installed: its tests were not run (on Debian: apt-get install kamailio)"
 
-/** The proxy has an address of its own, so that what does not go through it can be told. */
+/** The proxy has an address of its own, so that what does not go through it can be distinguished. */
 const proxy = "127.0.0.3"
 const proxyPort = 27_580
 const port = 27_560

@@ -6,7 +6,7 @@ import { Context, Deferred, Effect, Fiber, FiberId, Layer, type Scope, Stream } 
 import type { Settings } from "../src/Settings.ts"
 import * as SipTelephony from "../src/SipTelephony.ts"
 
-/** A log that nobody reads. */
+/** A log that is thrown away. */
 export const silent: Pick<Host, "log"> = {
   log: { debug: () => {}, info: () => {}, warning: () => {}, error: () => {} }
 }

@@ -120,7 +120,7 @@ describe("An answered call", () => {
       yield* trunk.request("OPTIONS")
       expect(yield* Queue.take(events)).toMatchObject({ _tag: "Ended", cause: "failed", code: "408" })
       yield* trunk.request("BYE")
-    }).pipe(Effect.scoped, Effect.provide(plugin(port, settings, { patience: { silence: 50, probe: 50 } })))
+    }).pipe(Effect.scoped, Effect.provide(plugin(port, settings, { peerTimeouts: { silence: 50, probe: 50 } })))
   )
 })
 

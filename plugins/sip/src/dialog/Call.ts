@@ -2,10 +2,14 @@ import type { Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import { next as nextTimer, type Timers } from "../transaction/Timing.ts"
 import * as Dialog from "./Dialog.ts"
-import * as Established from "./Established.ts"
+import type * as Established from "./Established.ts"
+import * as EstablishedCommands from "./EstablishedCommands.ts"
+import * as EstablishedTimers from "./EstablishedTimers.ts"
 import * as Inbound from "./Inbound.ts"
 import * as Outbound from "./Outbound.ts"
 import type { Output } from "./Output.ts"
+import * as OwnRequests from "./OwnRequests.ts"
+import * as PeerRequests from "./PeerRequests.ts"
 
 /** A call from INVITE to BYE. */
 export type Call =
@@ -13,6 +17,9 @@ export type Call =
   | { readonly _tag: "Outbound"; readonly is: Outbound.Outbound }
   | { readonly _tag: "Established"; readonly is: Established.Established }
   | { readonly _tag: "Over" }
+
+/** What the shell can ask of a call. */
+export type Command = Inbound.Command | EstablishedCommands.Command
 
 export type Step = readonly [Call, ReadonlyArray<Output>]
 
@@ -23,7 +30,7 @@ export type Input =
   /** `sent` is the request of ours that is answered. */
   | { readonly _tag: "Response"; readonly sent: Request; readonly response: Response }
   | { readonly _tag: "Failed"; readonly sent: Request; readonly reason: "timeout" | "transport" }
-  | { readonly _tag: "Command"; readonly command: Inbound.Command | Established.Command }
+  | { readonly _tag: "Command"; readonly command: Command }
 
 const none: ReadonlyArray<Output> = []
 
@@ -66,26 +73,26 @@ const laterSuccess = (is: Established.Established, sent: Request, response: Resp
 }
 
 const answered = (is: Established.Established, input: Input, now: number): Step => {
-  if (input._tag === "Ack") return established(Established.acknowledged(is, input.request))
-  if (input._tag === "Failed") return established(Established.failed(is, input.sent, input.reason))
+  if (input._tag === "Ack") return established(PeerRequests.acknowledged(is, input.request))
+  if (input._tag === "Failed") return established(OwnRequests.failed(is, input.sent, input.reason))
   if (input._tag === "Request") {
     // A CANCEL that crossed our answer has no effect (RFC 3261, 9.2).
     if (input.cancels) {
       const response = Dialog.respond(input.request, 200, "OK", is.dialog.localTag)
       return [{ _tag: "Established", is }, [{ _tag: "Respond", key: input.key, response }]]
     }
-    return established(Established.request(is, input.request, input.key, now))
+    return established(PeerRequests.request(is, input.request, input.key, now))
   }
   if (input._tag === "Response") {
     const { response, sent } = input
     const isSuccess = sent.method === "INVITE" && response.status >= 200 && response.status < 300
     if (isSuccess && !is.isRefreshing) return [{ _tag: "Established", is }, laterSuccess(is, sent, response)]
-    return established(Established.response(is, sent, response, now))
+    return established(OwnRequests.response(is, sent, response, now))
   }
   const { command } = input
   return command._tag === "Ring" || command._tag === "Answer" || command._tag === "Reject"
     ? [{ _tag: "Established", is }, none]
-    : established(Established.command(is, command, now))
+    : established(EstablishedCommands.command(is, command, now))
 }
 
 /** The next state of a call, and what it requests. `now` is a time in ms. */
@@ -113,5 +120,5 @@ export const advance = (call: Call, now: number): Step => {
   if (call._tag === "Over" || due === undefined || due.at > now) return [call, none]
   if (call._tag === "Inbound") return Inbound.fire(call.is, due.name, now)
   if (call._tag === "Outbound") return Outbound.fire(call.is, due.name)
-  return established(Established.fire(call.is, due.name, now))
+  return established(EstablishedTimers.fire(call.is, due.name, now))
 }

@@ -102,7 +102,7 @@ const proceeded = (is: Outbound, response: Response, now: number): Step => {
   return stays(next, ...outputs, event({ _tag: "Ringing", status: response.status, sdp }))
 }
 
-/** A dialog that nobody wants is acknowledged and ended at once. */
+/** An unwanted dialog is acknowledged and ended at once. */
 export const declined = (invite: Request, response: Response, reason: string): ReadonlyArray<Output> => {
   const dialog = Dialog.ofResponse(invite, response)
   const ack = Dialog.ack(dialog, Message.cseq(response)?.number ?? 0)

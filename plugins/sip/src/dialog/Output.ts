@@ -7,7 +7,7 @@ export interface Ending {
   readonly reason?: string
 }
 
-/** What a call tells the shell, which has the media. */
+/** What a call reports to the shell, which has the media. */
 export type CallEvent =
   /** The peer rings (180) or progresses (183), with a description when there is early media. */
   | { readonly _tag: "Ringing"; readonly status: number; readonly sdp: Uint8Array | undefined }
@@ -24,7 +24,7 @@ export type CallEvent =
   | { readonly _tag: "Digit"; readonly digit: string }
   /** The peer has answered a probe. */
   | { readonly _tag: "Alive" }
-  /** A response to our REFER, or its NOTIFY: the status of the transfer. 202 itself is not told. */
+  /** A response to our REFER, or its NOTIFY: the status of the transfer. 202 itself is not reported. */
   | { readonly _tag: "Transfer"; readonly status: number; readonly reason: string; readonly from: "refer" | "notify" }
   | { readonly _tag: "Ended"; readonly ending: Ending }
 

@@ -1,4 +1,5 @@
 import type { Encoding } from "@svc/providers/Audio"
+import type { Direction } from "../sdp/Description.ts"
 import type { MediaAddress } from "./MediaAddress.ts"
 import type { SrtpKeys } from "./SrtpKeys.ts"
 
@@ -7,9 +8,6 @@ export type Law = Extract<Encoding, "mulaw" | "alaw">
 
 /** Milliseconds of audio in a packet. */
 export type PacketTime = 10 | 20 | 30 | 40 | 60
-
-/** Which way media flows, as we see it (RFC 3264, 5.1). */
-export type Direction = "sendrecv" | "sendonly" | "recvonly" | "inactive"
 
 /** What offer and answer have negotiated for the audio of a call. Payload types are those of our peer's description. */
 export interface MediaParameters {
@@ -29,7 +27,7 @@ export interface MediaParameters {
   readonly comfortNoise?: number
   /** `a=ptime` of the peer: what it wants to get. What it sends may differ. */
   readonly packetTimeMs: PacketTime
-  /** Audio of the peer is used only with `sendrecv`: a call on hold has none, whatever plays there. */
+  /** As we see it (RFC 3264, 5.1). Audio of the peer is used only with `sendrecv`: a call on hold has none, whatever plays there. */
   readonly direction: Direction
   /** SRTP (RFC 4568). Absent: RTP. */
   readonly keys?: { readonly outgoing: SrtpKeys; readonly incoming: SrtpKeys }

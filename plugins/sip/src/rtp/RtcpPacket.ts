@@ -19,7 +19,7 @@ export interface ReportBlock {
   readonly sinceLastReport: number
 }
 
-/** What a sender tells of its stream. */
+/** What a sender reports of its stream. */
 export interface SenderInfo {
   /** Seconds since 1900 and their 2^-32 parts. */
   readonly ntpSeconds: number

@@ -57,7 +57,7 @@ const random32 = (random: () => number): number => Math.floor(random() * 0x1_000
 
 /**
  * The media of a call over RTP: what to do with each datagram, frame and tick, without sockets and timers. Nothing is sent
- * or taken before `negotiate`. Only the timer sends RTCP and nothing answers a packet, so that nobody can make us send
+ * or taken before `negotiate`. Only the timer sends RTCP and nothing answers a packet, so that no peer can make us send
  * to others.
  */
 export class RtpSession {

@@ -1,7 +1,7 @@
 import { isIP } from "node:net"
 import { parse as parseSdp } from "sdp-transform"
 
-/** The direction of a stream, seen from the side that wrote the description. */
+/** The direction of a stream, seen from one side; in a description that of its writer. */
 export type Direction = "sendrecv" | "sendonly" | "recvonly" | "inactive"
 
 /** A codec that a description offers. */

@@ -7,7 +7,7 @@ export type Output =
   | { readonly _tag: "Send"; readonly message: Message }
   /** A response for the user of a client transaction; each status once, but provisional responses and 2xx to INVITE as they come. */
   | { readonly _tag: "Received"; readonly response: Response }
-  /** No final response came, no ACK came, or the transport failed. It is the last thing that the user is told. */
+  /** No final response came, no ACK came, or the transport failed. It is the last output. */
   | { readonly _tag: "Failed"; readonly reason: "timeout" | "transport" }
 
 /** Where and how a transaction runs. */

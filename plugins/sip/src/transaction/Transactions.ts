@@ -175,7 +175,7 @@ export class Transactions {
 
   #receiveResponse(response: Response, peer: Peer, now: number): ReadonlyArray<Effect> {
     const vias = Message.vias(response)
-    // More than one value of Via: the response is for somebody else (RFC 3261, 8.1.3.3).
+    // More than one value of Via: the response is for another user agent (RFC 3261, 8.1.3.3).
     if (vias?.length !== 1) return []
     const key = this.#clientKey(response)
     const kept = this.#clients.get(key)

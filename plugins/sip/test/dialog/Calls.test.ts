@@ -12,8 +12,8 @@ const setUp = (fate?: VirtualNetwork["fate"]) => {
 
 type Command = Parameters<Node["agent"]["command"]>[1]
 
-const tell = (network: VirtualNetwork, node: Node, command: Command, call = node.incoming[0]?.call ?? "call"): void =>
-  network.perform(node, node.agent.command(call, command, network.now))
+const command = (network: VirtualNetwork, node: Node, given: Command, call = node.incoming[0]?.call ?? "call"): void =>
+  network.perform(node, node.agent.command(call, given, network.now))
 
 const tags = (node: Node): ReadonlyArray<string> => node.events.map(([, { _tag }]) => _tag)
 
@@ -23,7 +23,7 @@ const connected = (fate?: VirtualNetwork["fate"]) => {
   const { callee, caller, network } = parts
   dial(network, caller, callee)
   network.run(100)
-  tell(network, callee, { _tag: "Answer", sdp: sdp(5000) })
+  command(network, callee, { _tag: "Answer", sdp: sdp(5000) })
   network.run(100)
   return parts
 }
@@ -66,11 +66,11 @@ describe("A call", () => {
     dial(network, caller, callee)
     network.run(100)
     expect(callee.incoming).toHaveLength(1)
-    tell(network, callee, { _tag: "Ring" })
+    command(network, callee, { _tag: "Ring" })
     network.run(2000)
-    tell(network, callee, { _tag: "Answer", sdp: sdp(5000) })
+    command(network, callee, { _tag: "Answer", sdp: sdp(5000) })
     network.run(1000)
-    tell(network, callee, { _tag: "Hangup", reason: "done" })
+    command(network, callee, { _tag: "Hangup", reason: "done" })
     network.run(60_000)
     expect(network.sent.map(([, , what]) => what)).toEqual(["INVITE", "100", "180", "200", "ACK", "BYE", "200"])
     expect(tags(caller)).toEqual(["Ringing", "Answered", "Ended"])
@@ -84,7 +84,7 @@ describe("A call", () => {
     const { callee, caller, network } = setUp()
     dial(network, caller, callee)
     network.run(10)
-    tell(network, callee, { _tag: "Reject", status: 486, reason: "Busy Here" })
+    command(network, callee, { _tag: "Reject", status: 486, reason: "Busy Here" })
     network.run(60_000)
     expect(caller.events.at(-1)?.[1]).toEqual({ _tag: "Refused", status: 486, reason: "Busy Here" })
     expect([caller.agent.size, callee.agent.size]).toEqual([0, 0])
@@ -103,7 +103,7 @@ describe("A call", () => {
     )
     dial(network, caller, callee)
     network.run(10)
-    tell(network, callee, { _tag: "Answer", sdp: sdp(5000) })
+    command(network, callee, { _tag: "Answer", sdp: sdp(5000) })
     network.run(60_000)
     const byes = network.sent.filter(([, from, what]) => from === callee.address && what === "BYE")
     expect(byes[0]?.[0]).toBeLessThan(40_000)
@@ -116,8 +116,8 @@ describe("A call", () => {
     const { callee, caller, network } = setUp()
     dial(network, caller, callee)
     network.run(10)
-    tell(network, callee, { _tag: "Answer", sdp: sdp(5000) })
-    tell(network, callee, { _tag: "Hangup", reason: "at once" })
+    command(network, callee, { _tag: "Answer", sdp: sdp(5000) })
+    command(network, callee, { _tag: "Hangup", reason: "at once" })
     expect(sentBy(network, callee)).not.toContain("BYE")
     network.run(1000)
     expect(sentBy(network, callee).at(-1)).toBe("BYE")
@@ -128,9 +128,9 @@ describe("A call", () => {
     const { callee, caller, network } = setUp()
     dial(network, caller, callee)
     network.run(10)
-    tell(network, callee, { _tag: "Ring" })
+    command(network, callee, { _tag: "Ring" })
     network.run(10)
-    tell(network, caller, { _tag: "Hangup", reason: "gave up" })
+    command(network, caller, { _tag: "Hangup", reason: "gave up" })
     network.run(60_000)
     expect(network.sent.map(([, , what]) => what)).toEqual(["INVITE", "100", "180", "CANCEL", "200", "487", "ACK"])
     expect(tags(callee)).toEqual(["Canceled"])
@@ -148,15 +148,15 @@ describe("A call", () => {
           const { callee, caller, network } = setUp(() => [delay])
           dial(network, caller, callee)
           const steps: ReadonlyArray<readonly [number, () => void]> = [
-            [giveUp, () => tell(network, caller, { _tag: "Hangup", reason: "gave up" }, "call")],
-            [answer, () => tell(network, callee, { _tag: "Answer", sdp: sdp(5000) })]
+            [giveUp, () => command(network, caller, { _tag: "Hangup", reason: "gave up" }, "call")],
+            [answer, () => command(network, callee, { _tag: "Answer", sdp: sdp(5000) })]
           ]
           for (const [at, act] of steps.toSorted(([a], [b]) => a - b)) {
             network.runUntil(at)
             act()
           }
           network.run(120_000)
-          tell(network, callee, { _tag: "Reject", status: 480, reason: "" })
+          command(network, callee, { _tag: "Reject", status: 480, reason: "" })
           network.run(120_000)
           expect([caller.agent.size, callee.agent.size]).toEqual([0, 0])
           const ends = [...caller.events, ...callee.events].filter(([, { _tag }]) =>
@@ -213,7 +213,7 @@ describe("A call", () => {
     expect(last(network, "UPDATE")).toMatchObject({ status: 500 })
     const offered = callee.events.at(-1)?.[1]
     if (offered?._tag !== "Offered") throw new Error("no offer")
-    tell(network, callee, { _tag: "Accept", key: offered.key, sdp: sdp(6000) })
+    command(network, callee, { _tag: "Accept", key: offered.key, sdp: sdp(6000) })
     expect(last(network, "INVITE")).toMatchObject({ status: 200 })
     injected(network, { method: "ACK", body: Message.noBody }, caller, callee, "51 ACK")
     network.run(50)
@@ -258,9 +258,9 @@ describe("A call", () => {
     expect(last(network, "INFO")).toMatchObject({ status: 200 })
   })
 
-  it("transfers with REFER and tells what NOTIFY says, and declines a REFER of the peer", () => {
+  it("transfers with REFER and reports what NOTIFY says, and declines a REFER of the peer", () => {
     const { callee, caller, network } = connected()
-    tell(network, callee, { _tag: "Refer", target: "sip:+4940@192.0.2.10", by: "sip:+4930@192.0.2.20" })
+    command(network, callee, { _tag: "Refer", target: "sip:+4940@192.0.2.10", by: "sip:+4930@192.0.2.20" })
     network.run(50)
     expect(callee.events.at(-1)?.[1]).toEqual({ _tag: "Transfer", status: 603, reason: "Decline", from: "refer" })
     const fragment = (line: string) => ({
@@ -294,7 +294,7 @@ describe("A call", () => {
 
   it("ends when a request in it is answered with 481", () => {
     const { callee, caller, network } = connected()
-    tell(network, caller, { _tag: "Hangup", reason: "x" }, "call")
+    command(network, caller, { _tag: "Hangup", reason: "x" }, "call")
     network.run(50)
     expect([caller.agent.size, callee.agent.size]).toEqual([0, 0])
   })
@@ -402,7 +402,7 @@ describe("A call", () => {
     }
     network.inject(serialize(requiring), other.address, callee.address)
     network.run(10)
-    tell(network, callee, { _tag: "Ring" }, callee.incoming[1]?.call)
+    command(network, callee, { _tag: "Ring" }, callee.incoming[1]?.call)
     network.run(1600)
     const ringing = network.messages.filter(
       (each): each is Message.Response => each._tag === "Response" && each.status === 180
@@ -439,11 +439,11 @@ describe("A call", () => {
         })
         dial(network, caller, callee)
         network.run(20_000)
-        tell(network, callee, { _tag: "Answer", sdp: sdp(5000) })
+        command(network, callee, { _tag: "Answer", sdp: sdp(5000) })
         network.run(30_000)
-        tell(network, callee, { _tag: "Hangup", reason: "done" })
+        command(network, callee, { _tag: "Hangup", reason: "done" })
         network.run(100_000)
-        tell(network, caller, { _tag: "Hangup", reason: "done" }, "call")
+        command(network, caller, { _tag: "Hangup", reason: "done" }, "call")
         network.run(100_000)
         expect([caller.agent.size, callee.agent.size]).toEqual([0, 0])
         expect(callee.incoming.length).toBeLessThanOrEqual(1)

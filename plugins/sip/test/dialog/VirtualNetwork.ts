@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto"
+import type { AgentEffect } from "../../src/dialog/AgentEffect.ts"
 import * as Dialog from "../../src/dialog/Dialog.ts"
 import type { CallEvent } from "../../src/dialog/Output.ts"
-import { type Effect, UserAgent } from "../../src/dialog/UserAgent.ts"
+import { UserAgent } from "../../src/dialog/UserAgent.ts"
 import type * as Message from "../../src/message/Message.ts"
 import { serialize } from "../../src/message/Serializer.ts"
 import * as Uri from "../../src/message/Uri.ts"
@@ -11,13 +12,13 @@ import { usualTiming } from "../../src/transaction/Timing.ts"
 /** What happens to one datagram: when it arrives in ms after it was sent; several times: it is repeated; never: it is lost. */
 export type Fate = (message: Message.Message, from: string) => ReadonlyArray<number>
 
-/** A user agent on the virtual network, with its address, what it was told, and the calls that came. */
+/** A user agent on the virtual network, with its address, its events, and the calls that came. */
 export interface Node {
   readonly address: string
   readonly agent: UserAgent
   readonly events: Array<readonly [string, CallEvent]>
-  readonly incoming: Array<Extract<Effect, { readonly _tag: "Incoming" }>>
-  readonly others: Array<Effect>
+  readonly incoming: Array<Extract<AgentEffect, { readonly _tag: "Incoming" }>>
+  readonly others: Array<AgentEffect>
   /** Called at each event, so that a test can react. */
   react: (call: string, event: CallEvent) => void
 }
@@ -58,7 +59,7 @@ export class VirtualNetwork {
   }
 
   /** Carries effects out. */
-  perform(node: Node, effects: ReadonlyArray<Effect>): void {
+  perform(node: Node, effects: ReadonlyArray<AgentEffect>): void {
     for (const effect of effects) {
       if (effect._tag === "Send") this.#send(node, effect.message, effect.peer)
       else if (effect._tag === "Locate") {

@@ -77,7 +77,7 @@ describe("an RTP packet", () => {
     )
   })
 
-  it("is told from RTCP by its second byte", () => {
+  it("is distinguished from RTCP by its second byte", () => {
     const second = (value: number) => isRtcp(Uint8Array.of(0x80, value, 0, 0))
     expect([192, 200, 201, 203, 207, 223].every(second)).toBe(true)
     // Payload types 0, 8, 13 and 127, without and with the marker.

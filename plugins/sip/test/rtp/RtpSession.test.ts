@@ -4,7 +4,7 @@ import { RtpPacket, writeRtpHeader } from "../../src/rtp/RtpPacket.ts"
 import type { SrtpKeys } from "../../src/rtp/SrtpKeys.ts"
 import { frame, parameters, seeded, type Transport, VirtualMedia } from "./VirtualMedia.ts"
 
-const nobody = { address: "203.0.113.66", port: 9999 }
+const stranger = { address: "203.0.113.66", port: 9999 }
 
 /** An RTP packet of someone else. */
 const packetOf = (type: number, sequence: number, ssrc: number, payload = new Uint8Array(160).fill(99)) => {
@@ -223,8 +223,8 @@ describe("the security of an RTP session", () => {
     media.run(200, (step) => media.a.session.send(frame(step)))
     const sent = media.b.sent.length
     for (let index = 0; index < 5000; index++) {
-      media.b.session.receive(packetOf(0, index & 0xffff, 7), nobody.address, nobody.port)
-      media.b.session.receiveRtcp(Uint8Array.of(0x80, 201, 0, 1, 0, 0, 0, 7), nobody.address, nobody.port)
+      media.b.session.receive(packetOf(0, index & 0xffff, 7), stranger.address, stranger.port)
+      media.b.session.receiveRtcp(Uint8Array.of(0x80, 201, 0, 1, 0, 0, 0, 7), stranger.address, stranger.port)
     }
     expect(media.b.sent).toHaveLength(sent)
     expect(media.b.session.dropped.foreign).toBe(10_000)
@@ -370,7 +370,7 @@ describe("SRTP of a session", () => {
     const { media } = secured()
     for (let index = 0; index < 10; index++) {
       media.b.session.receive(packetOf(0, index, 7), "192.0.2.1", 4000)
-      media.b.session.receive(packetOf(0, index, 7), nobody.address, nobody.port)
+      media.b.session.receive(packetOf(0, index, 7), stranger.address, stranger.port)
     }
     media.b.session.receiveRtcp(Uint8Array.of(0x80, 201, 0, 1, 0, 0, 0, 7), "192.0.2.1", 4001)
     expect(media.b.session.dropped.unauthenticated).toBe(21)

@@ -1,7 +1,8 @@
 import type { MediaAddress } from "../../src/rtp/MediaAddress.ts"
-import type { Direction, MediaParameters, PacketTime } from "../../src/rtp/MediaParameters.ts"
+import type { MediaParameters, PacketTime } from "../../src/rtp/MediaParameters.ts"
 import { RtpPacket } from "../../src/rtp/RtpPacket.ts"
 import { type Port, RtpSession } from "../../src/rtp/RtpSession.ts"
+import type { Direction } from "../../src/sdp/Description.ts"
 
 /** A datagram on the virtual network. */
 export interface Datagram {

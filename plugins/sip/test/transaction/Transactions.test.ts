@@ -83,12 +83,12 @@ describe("Transactions", () => {
     expect(sentUntil(transactions, 10_000_000)).toEqual([])
   })
 
-  it("sends an ACK for each 486, tells it once, and forgets the transaction after timer D", () => {
+  it("sends an ACK for each 486, reports it once, and forgets the transaction after timer D", () => {
     const transactions = new Transactions(usualTiming)
     transactions.request(request("INVITE"), udp, 0)
     const busy = response(request("INVITE"), 486)
-    const [ack, told] = transactions.receive(busy, udp, 100)
-    expect(told).toMatchObject({ _tag: "Response", response: { status: 486 } })
+    const [ack, reported] = transactions.receive(busy, udp, 100)
+    expect(reported).toMatchObject({ _tag: "Response", response: { status: 486 } })
     if (ack?._tag !== "Send" || ack.message._tag !== "Request") throw new Error("no ACK")
     expect(ack.message.method).toBe("ACK")
     expect(Message.header(ack.message, "via")).toBe("SIP/2.0/UDP 192.0.2.9;branch=z9hG4bK1")
@@ -99,7 +99,7 @@ describe("Transactions", () => {
     expect(transactions.size).toBe(0)
   })
 
-  it("tells each 2xx of an INVITE, so that the call can acknowledge forks and repetitions (RFC 6026)", () => {
+  it("reports each 2xx of an INVITE, so that the call can acknowledge forks and repetitions (RFC 6026)", () => {
     const transactions = new Transactions(usualTiming)
     transactions.request(request("INVITE"), udp, 0)
     const ok = response(request("INVITE"), 200)
@@ -157,7 +157,7 @@ describe("Transactions", () => {
     expect(Message.header(sent.message, "via")).toBe("SIP/2.0/UDP 192.0.2.9;branch=z9hG4bK1")
   })
 
-  it("tells peers apart that chose the same branch, and matches RFC 2543 requests without one", () => {
+  it("distinguishes peers that chose the same branch, and matches RFC 2543 requests without one", () => {
     const transactions = new Transactions(usualTiming)
     const other = {
       ...request("OPTIONS"),

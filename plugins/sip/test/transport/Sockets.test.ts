@@ -75,7 +75,7 @@ describe("Tcp", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("tells that a message could not be sent", () =>
+  it.live("reports that a message could not be sent", () =>
     Effect.gen(function* () {
       const { tcp } = yield* listening()
       const failed = yield* Deferred.make<void>()

@@ -1,0 +1,22 @@
+import type { Message, Request, Response } from "../message/Message.ts"
+import type { Peer } from "../transaction/Peer.ts"
+import type { CallEvent } from "./Output.ts"
+
+/** What a user agent requests from the shell, in order. */
+export type AgentEffect =
+  | { readonly _tag: "Send"; readonly message: Message; readonly peer: Peer }
+  /** A request whose next hop is to be found; then `UserAgent.send`, or `UserAgent.unreachable`. */
+  | { readonly _tag: "Locate"; readonly call: string; readonly id: string; readonly request: Request }
+  | AgentEvent
+
+/** A request whose next hop is to be found. */
+export type Locate = Extract<AgentEffect, { readonly _tag: "Locate" }>
+
+/** What a user agent reports, beside messages to send. */
+export type AgentEvent =
+  /** An INVITE that begins a call, with where it came from. */
+  | { readonly _tag: "Incoming"; readonly call: string; readonly request: Request; readonly peer: Peer }
+  | { readonly _tag: "Event"; readonly call: string; readonly event: CallEvent }
+  /** A response to a request outside of calls. */
+  | { readonly _tag: "Response"; readonly call: string; readonly sent: Request; readonly response: Response }
+  | { readonly _tag: "Failed"; readonly call: string; readonly sent: Request; readonly reason: "timeout" | "transport" }

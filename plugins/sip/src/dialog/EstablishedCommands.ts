@@ -1,0 +1,59 @@
+import * as Message from "../message/Message.ts"
+import * as Dialog from "./Dialog.ts"
+import { contactHeaders, type Established, hangUp, none, reply, type Step, send, withSession } from "./Established.ts"
+import type { Output } from "./Output.ts"
+import * as SessionTimer from "./SessionTimer.ts"
+
+/** What the shell can ask of an answered call. */
+export type Command =
+  | { readonly _tag: "Hangup"; readonly reason: string }
+  /** Blind transfer (RFC 3515). `target` is a URI. */
+  | { readonly _tag: "Refer"; readonly target: string; readonly by: string }
+  /** A digit in INFO, for peers without telephone events. */
+  | { readonly _tag: "Info"; readonly digit: string }
+  /** Asks whether the peer is there. */
+  | { readonly _tag: "Probe" }
+  | { readonly _tag: "Accept"; readonly key: string; readonly sdp: Uint8Array }
+  | { readonly _tag: "Decline"; readonly key: string; readonly status: number; readonly reason: string }
+
+/** Carries out a command. */
+export const command = (is: Established, given: Command, now: number): Step => {
+  if (given._tag === "Hangup") return hangUp(is, given.reason)
+  if (is.state !== "talking") return [is, none]
+  if (given._tag === "Refer") {
+    const headers = [
+      { name: "contact", value: is.contact },
+      { name: "refer-to", value: `<${given.target}>` },
+      { name: "referred-by", value: `<${given.by}>` }
+    ]
+    return send(is, "REFER", { headers })
+  }
+  if (given._tag === "Probe") return send(is, "OPTIONS")
+  if (given._tag === "Info") {
+    const headers = [{ name: "content-type", value: "application/dtmf-relay" }]
+    return send(is, "INFO", { headers, body: Buffer.from(`Signal=${given.digit}\r\nDuration=160\r\n`) })
+  }
+  const { offered } = is
+  if (offered === undefined || offered.key !== given.key) return [is, none]
+  const { key, request } = offered
+  const settled: Established = { ...is, offered: undefined }
+  if (given._tag === "Decline") return reply(settled, key, request, given.status, given.reason)
+  const asked = SessionTimer.answered(request)
+  const timer = asked === "tooSmall" ? undefined : asked
+  const peerSupports = Message.tokens(request, "supported").includes("timer")
+  const response = Dialog.respond(request, 200, "OK", is.dialog.localTag, {
+    headers: [
+      ...contactHeaders(is),
+      ...SessionTimer.headersOf(timer, peerSupports),
+      { name: "content-type", value: "application/sdp" }
+    ],
+    body: given.sdp
+  })
+  const next = withSession({ ...settled, sdp: given.sdp }, timer ?? is.timer, now)
+  const outputs: ReadonlyArray<Output> = [{ _tag: "Respond", key, response }]
+  if (request.method !== "INVITE") return [next, outputs]
+  const { t1 } = is.timing
+  const number = Message.cseq(request)?.number ?? 0
+  const unacknowledged = { key, response, number, interval: t1, isFirst: false }
+  return [{ ...next, unacknowledged, timers: { ...next.timers, repeat: now + t1, noAck: now + 64 * t1 } }, outputs]
+}

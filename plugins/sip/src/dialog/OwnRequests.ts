@@ -1,0 +1,55 @@
+import type { Request, Response } from "../message/Message.ts"
+import * as Message from "../message/Message.ts"
+import { authorized } from "./Account.ts"
+import * as Dialog from "./Dialog.ts"
+import { type Established, end, none, type Step, withSession } from "./Established.ts"
+import { event } from "./Output.ts"
+import * as SessionTimer from "./SessionTimer.ts"
+
+const refreshedBy = (is: Established, sent: Request, response: Response, now: number): Step => {
+  const next = { ...is, isRefreshing: false, dialog: Dialog.refreshed(is.dialog, response) }
+  const timer = SessionTimer.agreed(response) ?? is.timer
+  const done = withSession(next, timer, now)
+  if (sent.method !== "INVITE") return [done, none]
+  const ack = Dialog.ack(done.dialog, Message.cseq(sent)?.number ?? 0)
+  return [{ ...done, ack }, [{ _tag: "Request", id: "ACK", request: ack }]]
+}
+
+/** A response to a request of ours in the call. */
+export const response = (is: Established, sent: Request, received: Response, now: number): Step => {
+  const { status } = received
+  if (status < 200 || is.state === "ended") return [is, none]
+  if (status === 401 || status === 407) {
+    const number = is.dialog.localNumber + 1
+    const again = authorized(sent, received, is.account, number, is.salt)
+    if (again !== undefined) {
+      const id = `${sent.method}-${is.requests}`
+      const dialog = { ...is.dialog, localNumber: number }
+      return [{ ...is, dialog, requests: is.requests + 1 }, [{ _tag: "Request", id, request: again }]]
+    }
+  }
+  if (sent.method === "BYE") return end(is, none, { cause: "local" })
+  if (sent.method === "REFER") {
+    if (status < 300) return [is, none]
+    return [is, [event({ _tag: "Transfer", status, reason: received.reason, from: "refer" })]]
+  }
+  const isRefresh = sent.method === "INVITE" || sent.method === "UPDATE"
+  if (isRefresh && status < 300) return refreshedBy(is, sent, received, now)
+  // These two end the dialog (RFC 5057, 5.1); others end only the transaction.
+  if (status === 481 || status === 408) {
+    return end(is, none, { cause: "failed", code: String(status), reason: received.reason })
+  }
+  if (sent.method === "OPTIONS") return [is, [event({ _tag: "Alive" })]]
+  if (!isRefresh) return [is, none]
+  // Another try before the session expires; 491 asks for a pause (RFC 3261, 14.1).
+  const pause = status === 491 ? 3000 : 10_000
+  return [{ ...is, isRefreshing: false, timers: { ...is.timers, session: now + pause } }, none]
+}
+
+/** No response came to a request of ours in the call. */
+export const failed = (is: Established, sent: Request, reason: string): Step => {
+  if (is.state === "ended") return [is, none]
+  if (sent.method === "BYE") return end(is, none, { cause: "local" })
+  if (sent.method === "REFER") return [is, [event({ _tag: "Transfer", status: 408, reason, from: "refer" })]]
+  return end(is, none, { cause: "failed", code: "408", reason: `no response to ${sent.method}: ${reason}` })
+}

@@ -1,0 +1,91 @@
+import type { Request } from "../message/Message.ts"
+import * as Message from "../message/Message.ts"
+import { without } from "../transaction/Timing.ts"
+import * as Dialog from "./Dialog.ts"
+import { contactHeaders, type Established, end, hangUp, none, reply, type Step, withSession } from "./Established.ts"
+import { digitOf } from "./InfoDigit.ts"
+import { event } from "./Output.ts"
+import * as SessionTimer from "./SessionTimer.ts"
+
+/** The Q.850 cause or SIP status that a BYE gives in Reason (RFC 3326). */
+const reasonOf = (request: Request): { readonly code?: string; readonly reason?: string } => {
+  const value = Message.header(request, "reason")
+  const code = value === undefined ? undefined : /cause\s*=\s*(\d{1,3})/i.exec(value)?.[1]
+  const text = value === undefined ? undefined : /text\s*=\s*"([^"]{0,200})"/i.exec(value)?.[1]
+  return { ...(code === undefined ? {} : { code }), ...(text === undefined ? {} : { reason: text }) }
+}
+
+const offered = (is: Established, key: string, request: Request): Step => {
+  const wait = { headers: [{ name: "retry-after", value: "1" }] }
+  if (is.offered !== undefined || is.unacknowledged !== undefined) {
+    return reply(is, key, request, 500, "Server Internal Error", wait)
+  }
+  if (is.isRefreshing) return reply(is, key, request, 491, "Request Pending")
+  if (SessionTimer.answered(request) === "tooSmall") {
+    const headers = [{ name: "min-se", value: String(SessionTimer.leastSeconds) }]
+    return reply(is, key, request, 422, "Session Interval Too Small", { headers })
+  }
+  const sdp = request.body.length === 0 ? undefined : request.body
+  return [{ ...is, offered: { key, request } }, [event({ _tag: "Offered", key, sdp })]]
+}
+
+const updated = (is: Established, key: string, request: Request, now: number): Step => {
+  if (request.body.length > 0) return offered(is, key, request)
+  const asked = SessionTimer.answered(request)
+  if (asked === "tooSmall") return offered(is, key, request)
+  const peerSupports = Message.tokens(request, "supported").includes("timer")
+  const headers = [...contactHeaders(is), ...SessionTimer.headersOf(asked, peerSupports)]
+  return reply(asked === undefined ? is : withSession(is, asked, now), key, request, 200, "OK", { headers })
+}
+
+const notified = (is: Established, key: string, request: Request): Step => {
+  const [next, outputs] = reply(is, key, request, 200, "OK")
+  const fragment = /^SIP\/2\.0 (\d{3}) ?([^\r\n]*)/.exec(Buffer.from(request.body).toString("utf8"))
+  if (fragment === null) return [next, outputs]
+  const { 1: status = "", 2: reason = "" } = fragment
+  return [next, [...outputs, event({ _tag: "Transfer", status: Number(status), reason, from: "notify" })]]
+}
+
+/** A request of the peer in the call, with the key of its transaction. */
+export const request = (is: Established, received: Request, key: string, now: number): Step => {
+  const dialog = Dialog.receive(is.dialog, received)
+  if (dialog === "old") return reply(is, key, received, 500, "Server Internal Error")
+  const next = { ...is, dialog }
+  if (is.state === "ended") return reply(next, key, received, 481, "Call/Transaction Does Not Exist")
+  switch (received.method) {
+    case "BYE": {
+      const [done, outputs] = reply(next, key, received, 200, "OK")
+      const cause = is.state === "ending" ? "local" : "hangup"
+      return end(done, outputs, { cause, ...reasonOf(received) })
+    }
+    case "INVITE":
+      return offered(next, key, received)
+    case "UPDATE":
+      return updated(next, key, received, now)
+    case "INFO": {
+      const digit = digitOf(received)
+      const [done, outputs] = reply(next, key, received, 200, "OK")
+      return [done, digit === undefined ? outputs : [...outputs, event({ _tag: "Digit", digit })]]
+    }
+    case "NOTIFY":
+      return notified(next, key, received)
+    case "OPTIONS":
+      return reply(next, key, received, 200, "OK", { headers: contactHeaders(is) })
+    case "REFER":
+      return reply(next, key, received, 603, "Decline")
+    default:
+      return reply(next, key, received, 481, "Call/Transaction Does Not Exist")
+  }
+}
+
+/** The ACK of a 2xx of ours. */
+export const acknowledged = (is: Established, ack: Request): Step => {
+  const { unacknowledged } = is
+  if (unacknowledged === undefined || Message.cseq(ack)?.number !== unacknowledged.number) return [is, none]
+  const next = { ...is, unacknowledged: undefined, timers: without(is.timers, "repeat", "noAck") }
+  const sdp = ack.body.length === 0 ? undefined : ack.body
+  const outputs = [event({ _tag: "Confirmed", sdp })]
+  if (!is.hangsUp) return [next, outputs]
+  const [ending, more] = hangUp(next, "normal clearing")
+  return [ending, [...outputs, ...more]]
+}
