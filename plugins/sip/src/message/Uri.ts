@@ -106,11 +106,14 @@ export const parse = (text: string): Uri | undefined => {
   return scheme === "tel" ? telUri(match[2]) : { _tag: "Other", scheme, text }
 }
 
-const joined = (list: Params, first: string, between: string, allowed: RegExp): string =>
+/** Characters of the names of parameters that stand as they are; in headers `&` separates (RFC 3261, 25.1). */
+const nameCharacters = { ";": /[A-Za-z0-9\-_.!~*'()[\]/:&+$]/, "&": /[A-Za-z0-9\-_.!~*'()[\]/:+$]/ }
+
+const joined = (list: Params, first: string, between: ";" | "&", allowed: RegExp): string =>
   list
     .map(({ name, value }, index) => {
       const equals = value === undefined ? "" : `=${escapeWith(value, allowed)}`
-      return `${index === 0 ? first : between}${escapeWith(name, /[A-Za-z0-9\-_.!~*'()[\]/:&+$]/)}${equals}`
+      return `${index === 0 ? first : between}${escapeWith(name, nameCharacters[between])}${equals}`
     })
     .join("")
 

@@ -74,6 +74,12 @@ describe("Uri", () => {
     }
   })
 
+  it("escapes & in the name of a header, which would separate two", () => {
+    const uri = Uri.make("example.com", { headers: [{ name: "a&b", value: undefined }] })
+    expect(Uri.text(uri)).toBe("sip:example.com?a%26b")
+    expect(Uri.parse(Uri.text(uri))).toEqual(uri)
+  })
+
   it("is the same after it was written and parsed again", () => {
     const part = fc.string({ minLength: 1, maxLength: 12, unit: "grapheme" })
     fc.assert(
