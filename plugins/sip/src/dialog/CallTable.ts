@@ -1,6 +1,7 @@
 import type { Request } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
-import type * as Call from "./Call.ts"
+import { DueTimes } from "../transaction/DueTimes.ts"
+import * as Call from "./Call.ts"
 
 /** A call, and what it is found by. */
 export interface CallEntry {
@@ -44,14 +45,20 @@ export class CallTable {
   readonly #invites = new Map<string, string>()
   readonly #owners = new Map<string, Owner>()
   readonly #perSource = new Map<string, number>()
+  readonly #times = new DueTimes()
 
   get size(): number {
     return this.#entries.size
   }
 
-  /** All calls with their ids. */
-  entries(): IterableIterator<[string, CallEntry]> {
-    return this.#entries.entries()
+  /** When the timer of a call is due, in ms; infinite: never. */
+  get dueAt(): number {
+    return this.#times.earliest
+  }
+
+  /** The calls whose timers are due, each once; `update` sets their next time. */
+  takeDue(now: number): ReadonlyArray<string> {
+    return this.#times.take(now)
   }
 
   get(id: string): CallEntry | undefined {
@@ -61,6 +68,7 @@ export class CallTable {
   add(id: string, entry: CallEntry): void {
     const { callId, invite, localTag, source } = entry
     this.#entries.set(id, entry)
+    this.#times.set(id, Call.dueAt(entry.call))
     this.#dialogs.set(dialogKey(callId, localTag), id)
     if (invite !== undefined) {
       this.#invites.set(invite.key, id)
@@ -73,6 +81,7 @@ export class CallTable {
   update(id: string, call: Call.Call): void {
     const entry = this.#entries.get(id)
     if (entry === undefined) return
+    this.#times.set(id, Call.dueAt(call))
     if (call._tag === "Over") this.#forget(id, entry)
     else this.#entries.set(id, { ...entry, call })
   }

@@ -48,9 +48,7 @@ export class UserAgent {
 
   /** When `advance` has something to do; infinite: never. */
   get dueAt(): number {
-    let due = this.#transactions.dueAt
-    for (const [, { call }] of this.#calls.entries()) due = Math.min(due, Call.dueAt(call))
-    return due
+    return Math.min(this.#transactions.dueAt, this.#calls.dueAt)
   }
 
   /** Bytes from the network: a datagram, or a message of a stream. */
@@ -76,8 +74,9 @@ export class UserAgent {
   /** Fires the timers that are due. */
   advance(now: number): ReadonlyArray<AgentEffect> {
     const effects = [...this.#run(this.#transactions.advance(now), now)]
-    for (const [id, { call }] of [...this.#calls.entries()]) {
-      if (Call.dueAt(call) <= now) effects.push(...this.#keep(id, Call.advance(call, now), now))
+    for (const id of this.#calls.takeDue(now)) {
+      const entry = this.#calls.get(id)
+      if (entry !== undefined) effects.push(...this.#keep(id, Call.advance(entry.call, now), now))
     }
     return effects
   }

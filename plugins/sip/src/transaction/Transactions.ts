@@ -1,6 +1,7 @@
 import type { Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import { paramOf } from "../message/Syntax.ts"
+import { DueTimes } from "./DueTimes.ts"
 import * as InviteClient from "./InviteClient.ts"
 import * as InviteServer from "./InviteServer.ts"
 import * as OtherClient from "./OtherClient.ts"
@@ -69,7 +70,8 @@ export class Transactions {
   readonly #timing: Timing
   readonly #clients = new Map<string, Kept<ClientTransaction>>()
   readonly #servers = new Map<string, Kept<ServerTransaction>>()
-  #dueAt = Number.POSITIVE_INFINITY
+  readonly #clientTimes = new DueTimes()
+  readonly #serverTimes = new DueTimes()
 
   constructor(timing: Timing) {
     this.#timing = timing
@@ -77,7 +79,7 @@ export class Transactions {
 
   /** When `advance` has something to do, in ms; infinite: never. */
   get dueAt(): number {
-    return this.#dueAt
+    return Math.min(this.#clientTimes.earliest, this.#serverTimes.earliest)
   }
 
   get size(): number {
@@ -116,6 +118,7 @@ export class Transactions {
   /** The messages of a request could not be sent. */
   transportFailed(request: Request): ReadonlyArray<Effect> {
     const key = this.#clientKey(request)
+    this.#clientTimes.delete(key)
     return this.#clients.delete(key)
       ? [{ _tag: "Failed", branch: key.split(" ", 1)[0] ?? "", request, reason: "transport" }]
       : []
@@ -123,26 +126,22 @@ export class Transactions {
 
   /** Fires the timers that are due. */
   advance(now: number): ReadonlyArray<Effect> {
-    if (now < this.#dueAt) return []
-    this.#dueAt = Number.POSITIVE_INFINITY
     const effects: Array<Effect> = []
-    for (const [key, { is, peer }] of [...this.#clients]) {
-      const due = next(is.timers)
-      const machine = is.request.method === "INVITE" ? InviteClient : OtherClient
-      if (due === undefined || due.at > now) this.#note(due?.at)
-      else effects.push(...this.#keepClient(key, peer, machine.fire(is, due.name, now)))
+    for (const key of this.#clientTimes.take(now)) {
+      const kept = this.#clients.get(key)
+      const due = kept === undefined ? undefined : next(kept.is.timers)
+      if (kept === undefined || due === undefined) continue
+      const machine = kept.is.request.method === "INVITE" ? InviteClient : OtherClient
+      effects.push(...this.#keepClient(key, kept.peer, machine.fire(kept.is, due.name, now)))
     }
-    for (const [key, { is, peer }] of [...this.#servers]) {
-      const due = next(is.timers)
-      const machine = is.request.method === "INVITE" ? InviteServer : OtherServer
-      if (due === undefined || due.at > now) this.#note(due?.at)
-      else effects.push(...this.#keepServer(key, peer, machine.fire(is, due.name, now)))
+    for (const key of this.#serverTimes.take(now)) {
+      const kept = this.#servers.get(key)
+      const due = kept === undefined ? undefined : next(kept.is.timers)
+      if (kept === undefined || due === undefined) continue
+      const machine = kept.is.request.method === "INVITE" ? InviteServer : OtherServer
+      effects.push(...this.#keepServer(key, kept.peer, machine.fire(kept.is, due.name, now)))
     }
     return effects
-  }
-
-  #note(at: number | undefined): void {
-    if (at !== undefined && at < this.#dueAt) this.#dueAt = at
   }
 
   #clientKey(message: Message.Message): string {
@@ -188,9 +187,10 @@ export class Transactions {
   }
 
   #keepClient(key: string, peer: Peer, [is, outputs]: Step<ClientTransaction>): ReadonlyArray<Effect> {
-    if (is.state === "terminated") this.#clients.delete(key)
+    const isOver = is.state === "terminated"
+    if (isOver) this.#clients.delete(key)
     else this.#clients.set(key, { is, peer })
-    this.#note(next(is.timers)?.at)
+    this.#clientTimes.set(key, (isOver ? undefined : next(is.timers)?.at) ?? Number.POSITIVE_INFINITY)
     const branch = key.split(" ", 1)[0] ?? ""
     const { request } = is
     return outputs.map((output: Output): Effect => {
@@ -201,9 +201,10 @@ export class Transactions {
   }
 
   #keepServer(key: string, peer: Peer, [is, outputs]: Step<ServerTransaction>): ReadonlyArray<Effect> {
-    if (is.state === "terminated") this.#servers.delete(key)
+    const isOver = is.state === "terminated"
+    if (isOver) this.#servers.delete(key)
     else this.#servers.set(key, { is, peer })
-    this.#note(next(is.timers)?.at)
+    this.#serverTimes.set(key, (isOver ? undefined : next(is.timers)?.at) ?? Number.POSITIVE_INFINITY)
     return outputs.flatMap(
       (output): ReadonlyArray<Effect> =>
         output._tag === "Send" ? [{ _tag: "Send", message: output.message, peer }] : []

@@ -121,10 +121,11 @@ export const dial = (
   network: VirtualNetwork,
   from: Node,
   to: Node,
-  account?: { username: string; password: string }
+  account?: { username: string; password: string },
+  call = "call"
 ): void => {
   const effects = from.agent.invite(
-    "call",
+    call,
     {
       uri: Uri.text(Uri.make(to.address, { user: "+4930" })),
       from: `<sip:+4989@${from.address}>`,
