@@ -73,7 +73,8 @@ export const open = (
       timing: usualTiming,
       random,
       sentBy: ({ address, transport }) => ({ host: bracketed(localAddress(address)), port: portOf(transport) }),
-      callsPerSource: options.callsPerSource
+      callsPerSource: options.callsPerSource,
+      hasTcp: transports.includes("tcp")
     })
 
     const wake = (): void => {

@@ -2,6 +2,8 @@ import type { Headers, Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import * as Parser from "../message/Parser.ts"
 import { methods, refusalOf } from "../message/RequestCheck.ts"
+import { serialize } from "../message/Serializer.ts"
+import { paramOf } from "../message/Syntax.ts"
 import type { Peer } from "../transaction/Peer.ts"
 import { withSource } from "../transaction/ReceivedVia.ts"
 import type { Timing } from "../transaction/Timing.ts"
@@ -12,6 +14,7 @@ import { CallTable, type Owner } from "./CallTable.ts"
 import * as Dialog from "./Dialog.ts"
 import * as Inbound from "./Inbound.ts"
 import { initialInvite, type NewCall } from "./InitialInvite.ts"
+import { LargeRequests } from "./LargeRequests.ts"
 import * as Outbound from "./Outbound.ts"
 import type { Output } from "./Output.ts"
 
@@ -23,6 +26,8 @@ export interface Options {
   readonly sentBy: (peer: Peer) => { readonly host: string; readonly port: number }
   /** Calls at once from one address. */
   readonly callsPerSource: number
+  /** Whether requests that are too large for UDP go by TCP (RFC 3261, 18.1.1). */
+  readonly hasTcp: boolean
 }
 
 type Respond = (status: number, reason: string, headers?: Headers) => ReadonlyArray<AgentEffect>
@@ -35,6 +40,7 @@ export class UserAgent {
   readonly #options: Options
   readonly #transactions: Transactions.Transactions
   readonly #calls = new CallTable()
+  readonly #large = new LargeRequests()
 
   constructor(options: Options) {
     this.#options = options
@@ -106,14 +112,17 @@ export class UserAgent {
     return [{ _tag: "Locate", call, id: request.method, request }]
   }
 
-  /** Sends a request that was to be located. */
-  send({ call, id, request }: Locate, peer: Peer, now: number): ReadonlyArray<AgentEffect> {
-    const { host, port } = this.#options.sentBy(peer)
+  /** Sends a request that was to be located: a large one by TCP, and over UDP where that is refused. */
+  send(located: Locate, found: Peer, now: number): ReadonlyArray<AgentEffect> {
+    const { call, id, request } = located
     const branch = `z9hG4bK${this.#options.random().slice(0, 24)}`
-    const via = `SIP/2.0/${peer.transport.toUpperCase()} ${host}:${port};branch=${branch};rport`
-    const sent: Request = { ...request, headers: [{ name: "via", value: via }, ...request.headers] }
+    const direct = this.#withVia(request, found, branch)
+    const size = found.transport === "udp" && this.#options.hasTcp ? serialize(direct).length : 0
+    const peer = this.#large.peerFor(size, found, now)
     if (request.method !== "ACK") this.#calls.own(branch, { call, id, sent: request })
-    return this.#run(this.#transactions.request(sent, peer, now), now)
+    if (peer === found) return this.#run(this.#transactions.request(direct, peer, now), now)
+    this.#large.switched(branch, located, found)
+    return this.#run(this.#transactions.request(this.#withVia(request, peer, branch), peer, now), now)
   }
 
   /** The next hop of a request was not found, or no connection to it. */
@@ -123,7 +132,19 @@ export class UserAgent {
 
   /** A message could not be sent. */
   transportFailed(message: Message.Message, now: number): ReadonlyArray<AgentEffect> {
-    return message._tag === "Request" ? this.#run(this.#transactions.transportFailed(message), now) : []
+    if (message._tag === "Response") return []
+    const failed = this.#transactions.transportFailed(message)
+    const branch = paramOf(Message.vias(message)?.[0]?.params ?? [], "branch") ?? ""
+    const again = this.#large.refused(branch, now)
+    if (again === undefined) return this.#run(failed, now)
+    this.#calls.disown(branch)
+    return this.send(again.located, again.peer, now)
+  }
+
+  #withVia(request: Request, peer: Peer, branch: string): Request {
+    const { host, port } = this.#options.sentBy(peer)
+    const value = `SIP/2.0/${peer.transport.toUpperCase()} ${host}:${port};branch=${branch};rport`
+    return { ...request, headers: [{ name: "via", value }, ...request.headers] }
   }
 
   #run(effects: ReadonlyArray<Transactions.Effect>, now: number): ReadonlyArray<AgentEffect> {
@@ -143,6 +164,7 @@ export class UserAgent {
       case "Response": {
         // A CANCEL has the branch of its INVITE, and its response changes nothing.
         if (effect.request.method === "CANCEL") return []
+        this.#large.answered(effect.branch)
         const owner = this.#calls.owner(effect.branch)
         if (effect.response.status >= 200 && effect.request.method !== "INVITE") this.#calls.disown(effect.branch)
         if (owner !== undefined) return this.#responded(owner, effect.response, now)

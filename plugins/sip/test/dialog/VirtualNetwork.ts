@@ -46,7 +46,8 @@ export class VirtualNetwork {
       timing: usualTiming,
       random,
       sentBy: () => ({ host: address, port: 5060 }),
-      callsPerSource
+      callsPerSource,
+      hasTcp: false
     })
     const node: Node = { address, agent, events: [], incoming: [], others: [], react: () => {} }
     this.#nodes.set(address, node)
