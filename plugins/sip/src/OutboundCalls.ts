@@ -7,6 +7,7 @@ import * as CallMedia from "./CallMedia.ts"
 import { outcomeOf } from "./CallParty.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import { LegEvents } from "./LegEvents.ts"
+import { contact } from "./message/Contact.ts"
 import { isToken } from "./message/Syntax.ts"
 import * as Uri from "./message/Uri.ts"
 import { SipCall } from "./SipCall.ts"
@@ -97,7 +98,13 @@ export const make = (context: CallContext, trunk: Trunk): Outbound => {
       }
       listeners.set(id, on)
       const transport = transportOf(trunk)
-      const contact = `<sip:${encodeURIComponent(call.from)}@${bracketed(address)}:${signaling.port}${transport === "tcp" ? ";transport=tcp" : ""}>`
+      const ours = contact({
+        transport,
+        host: bracketed(address),
+        port: signaling.portOf(transport),
+        user: call.from,
+        isSips: trunk.uri.scheme === "sips"
+      })
       // Also after the answer: the engine does not have the leg yet.
       const giveUp = Effect.zipRight(Effect.sync(hangup), audio.close)
       return yield* Effect.zipRight(
@@ -109,7 +116,7 @@ export const make = (context: CallContext, trunk: Trunk): Outbound => {
                 uri,
                 from: `<${addressAt(trunk, call.from)}>`,
                 to: `<${uri}>`,
-                contact,
+                contact: ours,
                 headers: headersFor(call, trunk),
                 routes: [],
                 sdp: audio.offer(),

@@ -4,6 +4,7 @@ import { isCidr } from "./Cidr.ts"
 import { type Codec, codecs, isCodecName } from "./Codec.ts"
 import { paramOf } from "./message/Syntax.ts"
 import * as Uri from "./message/Uri.ts"
+import type { Peer } from "./transaction/Peer.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
 
@@ -29,16 +30,18 @@ export const portsOf = (value: string): { readonly first: number; readonly last:
   return first < 1024 || last > 65_535 || last <= first ? undefined : { first, last }
 }
 
-/** The trunk: `sip:host`, with a port and `;transport=tcp` or `udp` as wanted. */
+/** The trunk: `sip:host`, with a port and `;transport=tcp`, `udp` or `tls` as wanted; or `sips:host`, which is TLS. */
 export const trunkOf = (value: string): Uri.SipUri | undefined => {
   const uri = Uri.parse(value.trim())
-  if (uri?._tag !== "Sip" || uri.scheme !== "sip" || uri.user !== undefined || uri.headers.length > 0) return undefined
-  return ["udp", "tcp", undefined].includes(paramOf(uri.params, "transport")?.toLowerCase()) ? uri : undefined
+  if (uri?._tag !== "Sip" || uri.user !== undefined || uri.headers.length > 0) return undefined
+  const named = paramOf(uri.params, "transport")?.toLowerCase()
+  const possible = uri.scheme === "sips" ? ["tls", "tcp", undefined] : ["udp", "tcp", "tls", undefined]
+  return possible.includes(named) ? uri : undefined
 }
 
-export type Transport = "udp" | "tcp"
+export type Transport = Peer["transport"]
 
-const isTransport = (name: string): name is Transport => name === "udp" || name === "tcp"
+const isTransport = (name: string): name is Transport => name === "udp" || name === "tcp" || name === "tls"
 
 /** In the order in which they are named. */
 export const transportsOf = (value: string): ReadonlyArray<Transport> => parts(value.toLowerCase()).filter(isTransport)
@@ -62,15 +65,24 @@ const all = (value: string, isValid: (part: string) => boolean): boolean =>
 export const Settings = Schema.Struct({
   bind: optional(text((value) => bindOf(value) !== undefined, "must be an address and a port, such as 0.0.0.0:5060")),
   transports: optional(
-    text((value) => all(value.toLowerCase(), isTransport), "must be a comma-separated list of udp and tcp")
+    text((value) => all(value.toLowerCase(), isTransport), "must be a comma-separated list of udp, tcp and tls")
   ),
+  tlsBind: optional(
+    text((value) => bindOf(value) !== undefined, "must be an address and a port, such as 0.0.0.0:5061")
+  ),
+  tlsCert: optional(Schema.NonEmptyString),
+  tlsKey: optional(Schema.NonEmptyString),
+  tlsCa: optional(Schema.NonEmptyString),
   externalAddress: optional(text((value) => isIP(value) !== 0, "must be an IP address")),
   rtpPorts: optional(text((value) => portsOf(value) !== undefined, "must be a range of ports, such as 20000-21999")),
   allow: optional(
     text((value) => all(value, isCidr), "must be addresses or ranges, such as 192.0.2.7,198.51.100.0/24")
   ),
   trunkUri: optional(
-    text((value) => trunkOf(value) !== undefined, "must be sip:host:port, with ;transport=tcp where it is wanted")
+    text(
+      (value) => trunkOf(value) !== undefined,
+      "must be sip:host:port, with ;transport=tcp or tls where it is wanted, or sips:host"
+    )
   ),
   trunkUsername: optional(Schema.NonEmptyString),
   trunkPassword: optional(Schema.Redacted(Schema.NonEmptyString)),

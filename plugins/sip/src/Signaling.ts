@@ -13,11 +13,18 @@ import { addressFor, bracketed, isUnspecified } from "./transport/LocalAddress.t
 import { literal, locate, type Names } from "./transport/Locator.ts"
 import { SourceLimits } from "./transport/SourceLimits.ts"
 import * as Tcp from "./transport/Tcp.ts"
+import * as Tls from "./transport/Tls.ts"
+import * as TlsFiles from "./transport/TlsFiles.ts"
 import * as Udp from "./transport/Udp.ts"
 
 export interface SignalingOptions {
   readonly bind: { readonly address: string; readonly port: number }
   readonly transports: ReadonlyArray<Transport>
+  /** For the transport TLS: its port, and the files of its certificates. */
+  readonly tls: {
+    readonly bind: { readonly address: string; readonly port: number }
+    readonly files: TlsFiles.TlsFiles
+  }
   readonly externalAddress: string | undefined
   /** Whether messages of this address are read at all. */
   readonly isAllowed: (address: string) => boolean
@@ -33,6 +40,10 @@ export interface Signaling {
   /** The address of this machine that this peer reaches: the external one, that of the socket, or of an interface. */
   readonly addressFor: (peer: string) => string
   readonly port: number
+  /** The port for requests of peers over this transport. */
+  readonly portOf: (transport: Transport) => number
+  /** The port that accepts TLS; undefined: none does. */
+  readonly tlsPort: number | undefined
   /** Milliseconds, monotonic. */
   readonly now: () => number
   /** Carries out what a method of `agent` has returned. */
@@ -45,6 +56,8 @@ const maxNamed = 1000
 /** How long the loop sleeps at most while a timer runs, in ms: a timer may be set that is due before. */
 const longestSleep = 100
 
+const placeOf = ({ address, port }: Peer): string => `${bracketed(address)}:${port}`
+
 const fraction = (): number => randomBytes(4).readUInt32BE() / 0x1_0000_0000
 
 const random = (): string => randomBytes(16).toString("hex")
@@ -53,7 +66,7 @@ const random = (): string => randomBytes(16).toString("hex")
 export const open = (
   options: SignalingOptions,
   onEvent: (event: AgentEvent) => void
-): Effect.Effect<Signaling, Udp.ListenFailed, Scope.Scope> =>
+): Effect.Effect<Signaling, Udp.ListenFailed | TlsFiles.TlsFileFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const { bind, externalAddress, isAllowed, log, names, transports } = options
     const clock = yield* Effect.clock
@@ -62,12 +75,16 @@ export const open = (
     const limits = new SourceLimits(options.requestsPerSecond)
     const named = new Set<string>()
     let tcp: Tcp.Tcp | undefined
+    let tls: Tls.Tls | undefined
     let udp: Udp.Udp | undefined
     const isBusy = yield* Effect.makeLatch()
 
     const localAddress = (peer: string): string =>
       externalAddress ?? (isUnspecified(bind.address) ? (addressFor(peer) ?? bind.address) : bind.address)
-    const portOf = (transport: Transport): number => (transport === "tcp" ? tcp?.port : udp?.port) ?? bind.port
+    const portOf = (transport: Transport): number => {
+      if (transport === "tls") return tls?.port ?? options.tls.bind.port
+      return (transport === "tcp" ? tcp?.port : udp?.port) ?? bind.port
+    }
 
     const agent = new UserAgent({
       timing: usualTiming,
@@ -83,10 +100,16 @@ export const open = (
 
     const send = (message: Message.Message, peer: Peer): void => {
       const bytes = serialize(message)
-      const failed = (): void => perform(agent.transportFailed(message, now()))
+      const failed = (reason: string): void => {
+        if (peer.transport === "tls") {
+          log.warning(`SIP: no TLS connection to ${peer.host ?? peer.address} (${placeOf(peer)}): ${reason}`)
+        }
+        perform(agent.transportFailed(message, now()))
+      }
       if (peer.transport === "tcp" && tcp !== undefined) tcp.send(bytes, peer, failed)
+      else if (peer.transport === "tls" && tls !== undefined) tls.send(bytes, peer, failed)
       else if (peer.transport === "udp" && udp !== undefined) udp.send(bytes, peer.address, peer.port)
-      else failed()
+      else failed(`${peer.transport} is not in SVC_SIP_TRANSPORTS`)
     }
 
     const find = (effect: Locate): void => {
@@ -145,6 +168,17 @@ export const open = (
         receive(bytes, { transport: "tcp", ...from })
       )
     }
+    if (transports.includes("tls")) {
+      const { bind: own, files } = options.tls
+      const identity = yield* TlsFiles.open(files, log.warning)
+      tls = yield* Tls.listen({
+        address: own.address,
+        port: own.port,
+        identity,
+        isAllowed,
+        onMessage: (bytes, from) => receive(bytes, { transport: "tls", ...from })
+      })
+    }
     const turn = Effect.suspend(() => {
       const due = agent.dueAt
       if (due === Number.POSITIVE_INFINITY) {
@@ -157,5 +191,6 @@ export const open = (
       return Effect.yieldNow()
     })
     yield* Effect.forkScoped(Effect.forever(turn))
-    return { agent, addressFor: localAddress, port: portOf(transports[0] ?? "udp"), now, perform }
+    const port = portOf(transports[0] ?? "udp")
+    return { agent, addressFor: localAddress, port, portOf, tlsPort: tls?.port, now, perform }
   })

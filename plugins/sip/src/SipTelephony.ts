@@ -13,10 +13,11 @@ import * as RtpMedia from "./rtp/RtpMedia.ts"
 import { allowOf, bindOf, codecsOf, portsOf, type Settings, transportsOf, trunkOf } from "./Settings.ts"
 import * as Signaling from "./Signaling.ts"
 import { type PeerTimeouts, usualPeerTimeouts } from "./SipCall.ts"
-import type { Trunk } from "./Trunk.ts"
+import { type Trunk, transportOf } from "./Trunk.ts"
 import * as TrunkRegistration from "./TrunkRegistration.ts"
 import * as Dns from "./transport/Dns.ts"
 import type { Names } from "./transport/Locator.ts"
+import type { TlsFileFailed } from "./transport/TlsFiles.ts"
 import type { ListenFailed } from "./transport/Udp.ts"
 
 /** Sources that are allowed without SVC_SIP_ALLOW, beside the trunk: this machine and private networks. */
@@ -38,11 +39,34 @@ const trunkIn = ({ trunkPassword, trunkUri, trunkUsername }: Settings): Trunk | 
   return { uri, account: trunkUsername === undefined ? undefined : { username: trunkUsername, password } }
 }
 
-const notListening = ({ address, code, port, transport }: ListenFailed): PluginError =>
-  new PluginError({
-    plugin: "sip",
-    reason: `SVC_SIP_BIND: cannot listen on ${transport} ${address}:${port} (${code}); choose a free address and port`
+const failed = (reason: string): PluginError => new PluginError({ plugin: "sip", reason })
+
+const notOpened = (failure: ListenFailed | TlsFileFailed): PluginError => {
+  if (failure._tag === "TlsFileFailed") return failed(`${failure.setting}: ${failure.reason}`)
+  const { address, code, port, transport } = failure
+  const setting = transport === "tls" ? "SVC_SIP_TLS_BIND" : "SVC_SIP_BIND"
+  return failed(
+    `${setting}: cannot listen on ${transport} ${address}:${port} (${code}); choose a free address and port`
+  )
+}
+
+/** The port of TLS, on the address of the other transports where none is given, and its files. */
+const tlsOf = (
+  { tlsBind, tlsCa, tlsCert, tlsKey }: Settings,
+  bind: { readonly address: string }
+): Effect.Effect<Signaling.SignalingOptions["tls"], PluginError> => {
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    const [given, missing] = tlsKey === undefined ? ["CERT", "KEY"] : ["KEY", "CERT"]
+    return failed(`SVC_SIP_TLS_${given} needs SVC_SIP_TLS_${missing}: the certificate's files are two`)
+  }
+  return Effect.succeed({
+    bind: (tlsBind === undefined ? undefined : bindOf(tlsBind)) ?? { address: bind.address, port: 5061 },
+    files: {
+      ...(tlsCert === undefined || tlsKey === undefined ? {} : { own: { certificate: tlsCert, key: tlsKey } }),
+      ...(tlsCa === undefined ? {} : { authorities: tlsCa })
+    }
   })
+}
 
 /** The addresses that the trunk has when the server starts; its calls come from there. */
 const trunkAddresses = (trunk: Trunk | undefined, names: Names): Effect.Effect<ReadonlyArray<string>> => {
@@ -72,8 +96,12 @@ export const layer = (
       const { names = Dns.names, peerTimeouts = usualPeerTimeouts } = replacements
       const bind = bindOf(settings.bind ?? "0.0.0.0:5060") ?? { address: "0.0.0.0", port: 5060 }
       const ports = portsOf(settings.rtpPorts ?? "20000-21999") ?? { first: 20_000, last: 21_999 }
+      const transports = transportsOf(settings.transports ?? "udp,tcp")
       const codecs = codecsOf(settings.codecs ?? "PCMA,PCMU")
       const trunk = trunkIn(settings)
+      if (trunk !== undefined && transportOf(trunk) === "tls" && !transports.includes("tls")) {
+        return yield* failed("SVC_SIP_TRUNK_URI names a trunk over TLS: add tls to SVC_SIP_TRANSPORTS")
+      }
       if (register && trunk?.account === undefined) {
         const reason = "SVC_SIP_REGISTER needs SVC_SIP_TRUNK_URI and SVC_SIP_TRUNK_USERNAME"
         return yield* new PluginError({ plugin: "sip", reason })
@@ -83,6 +111,7 @@ export const layer = (
       const incoming = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
       const fork = yield* FiberSet.makeRuntime<never>()
       const listeners = new Map<string, (event: CallEvent) => void>()
+      const tls = yield* tlsOf(settings, bind)
       const media = yield* RtpMedia.make({ address: bind.address, firstPort: ports.first, lastPort: ports.last })
       let registration: TrunkRegistration.TrunkRegistration | undefined
 
@@ -95,7 +124,8 @@ export const layer = (
       const signaling = yield* Signaling.open(
         {
           bind,
-          transports: transportsOf(settings.transports ?? "udp,tcp"),
+          transports,
+          tls,
           externalAddress,
           isAllowed,
           requestsPerSecond,
@@ -104,7 +134,7 @@ export const layer = (
           log: host.log
         },
         onEvent
-      ).pipe(Effect.mapError(notListening))
+      ).pipe(Effect.mapError(notOpened))
       const transfer = settings.transfer ?? "auto"
       const context: CallContext = {
         signaling,
@@ -128,6 +158,7 @@ export const layer = (
       )
       if (trunk !== undefined && register) registration = yield* TrunkRegistration.start(signaling, trunk, host.log)
       host.log.info(`SIP on ${bind.address}:${signaling.port}`)
+      if (signaling.tlsPort !== undefined) host.log.info(`SIP over TLS on ${tls.bind.address}:${signaling.tlsPort}`)
       return {
         id: "sip",
         capabilities: {

@@ -1,6 +1,7 @@
 import type { Account } from "./dialog/Account.ts"
-import { paramOf } from "./message/Syntax.ts"
 import * as Uri from "./message/Uri.ts"
+import type { Peer } from "./transaction/Peer.ts"
+import * as Locator from "./transport/Locator.ts"
 
 /** The trunk that carries our calls. */
 export interface Trunk {
@@ -17,7 +18,6 @@ export const targetAt = (trunk: Trunk | undefined, host: string, target: string)
 
 /** Our address at the trunk. */
 export const addressAt = ({ uri }: Trunk, user: string | undefined): string =>
-  Uri.text(Uri.make(uri.host, { user, port: uri.port }))
+  Uri.text(Uri.make(uri.host, { scheme: uri.scheme, user, port: uri.port }))
 
-export const transportOf = ({ uri }: Trunk): "udp" | "tcp" =>
-  paramOf(uri.params, "transport")?.toLowerCase() === "tcp" ? "tcp" : "udp"
+export const transportOf = ({ uri }: Trunk): Peer["transport"] => Locator.transportOf(uri) ?? "udp"

@@ -5,6 +5,7 @@ import type { Host } from "@svc/providers/Host"
 import { Effect, type Scope } from "effect"
 import type { AgentEvent } from "./dialog/AgentEffect.ts"
 import * as Registration from "./dialog/Registration.ts"
+import { contact } from "./message/Contact.ts"
 import type { Request } from "./message/Message.ts"
 import * as Uri from "./message/Uri.ts"
 import type { Signaling } from "./Signaling.ts"
@@ -33,14 +34,19 @@ export const start = (
   Effect.gen(function* () {
     const user = trunk.account?.username
     const host = bracketed(signaling.addressFor(trunk.uri.host.replace(/^\[|\]$/g, "")))
-    const suffix = transportOf(trunk) === "tcp" ? ";transport=tcp" : ""
-    const contactUri = Uri.text(Uri.make(host, { user, port: signaling.port }))
+    const transport = transportOf(trunk)
     const stopped = yield* Effect.makeLatch()
     const random = (): string => randomBytes(16).toString("hex")
     let [is, requests] = Registration.start({
-      registrar: Uri.text(Uri.make(trunk.uri.host, { port: trunk.uri.port, params: trunk.uri.params })),
+      registrar: Uri.text({ ...trunk.uri, user: undefined }),
       address: addressAt(trunk, user),
-      contact: `<${contactUri}${suffix}>`,
+      contact: contact({
+        transport,
+        host,
+        port: signaling.portOf(transport),
+        user,
+        isSips: trunk.uri.scheme === "sips"
+      }),
       account: trunk.account,
       callId: random(),
       tag: random().slice(0, 16),

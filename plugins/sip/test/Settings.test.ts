@@ -30,14 +30,16 @@ describe("Settings", () => {
       { bind: "5060" },
       { bind: "trunk.example:5060" },
       { bind: "0.0.0.0:70000" },
-      { transports: "udp,tls" },
+      { transports: "udp,ws" },
       { transports: "" },
       { externalAddress: "my.example" },
       { rtpPorts: "20000" },
       { rtpPorts: "30000-20000" },
       { rtpPorts: "80-100" },
       { allow: "192.0.2.0/40" },
-      { trunkUri: "sips:trunk.example" },
+      { trunkUri: "sips:trunk.example;transport=udp" },
+      { tlsBind: "5061" },
+      { tlsCert: "" },
       { trunkUri: "sip:user@trunk.example" },
       { trunkUri: "sip:trunk.example;transport=ws" },
       { register: "maybe" },
@@ -54,7 +56,9 @@ describe("Settings", () => {
     expect(bindOf("[::]:5070")).toEqual({ address: "::", port: 5070 })
     expect(portsOf("20000 - 21999")).toEqual({ first: 20_000, last: 21_999 })
     expect(codecsOf("PCMU, pcma").map(({ name }) => name)).toEqual(["PCMU", "PCMA"])
-    expect(transportsOf("TCP,udp")).toEqual(["tcp", "udp"])
+    expect(transportsOf("TCP,udp, tls")).toEqual(["tcp", "udp", "tls"])
+    expect(trunkOf("sips:trunk.example")).toMatchObject({ scheme: "sips", host: "trunk.example" })
+    expect(trunkOf("sip:trunk.example;transport=tls")).toBeDefined()
     expect(trunkOf("sip:[2001:db8::1]:5080")).toMatchObject({ host: "[2001:db8::1]", port: 5080 })
   })
 })

@@ -4,7 +4,7 @@ import { Data, Effect, type Scope } from "effect"
 
 /** A port could not be opened. `code` is that of the system, such as `EADDRINUSE`. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{
-  readonly transport: "udp" | "tcp"
+  readonly transport: "udp" | "tcp" | "tls"
   readonly address: string
   readonly port: number
   readonly code: string

@@ -11,12 +11,15 @@ const names = (
   addresses: (name) => Effect.succeed(hosts[name] === undefined ? [] : [hosts[name]])
 })
 
-const found = (text: string, of: Names, transports: ReadonlyArray<"udp" | "tcp"> = ["udp", "tcp"]) =>
+const found = (text: string, of: Names, transports: ReadonlyArray<"udp" | "tcp" | "tls"> = ["udp", "tcp"]) =>
   Effect.gen(function* () {
     const uri = Uri.parse(text)
     if (uri === undefined) return yield* Effect.dieMessage(text)
     const peers = yield* locate(uri, of, transports, () => 0.5)
-    return peers.map(({ address, port, transport }) => `${transport} ${address}:${port}`)
+    return peers.map(
+      ({ address, host, port, transport }) =>
+        `${transport} ${address}:${port}${host === undefined ? "" : ` as ${host}`}`
+    )
   })
 
 const dns = names(
@@ -25,6 +28,7 @@ const dns = names(
       { host: "b.example", port: 5070, priority: 20, weight: 1 },
       { host: "a.example", port: 5071, priority: 10, weight: 1 }
     ],
+    "_sips._tcp.trunk.example": [{ host: "a.example", port: 5073, priority: 10, weight: 1 }],
     "_sip._tcp.trunk.example": [{ host: "a.example", port: 5072, priority: 10, weight: 1 }]
   },
   { "a.example": "192.0.2.1", "b.example": "192.0.2.2", "trunk.example": "192.0.2.9", "plain.example": "192.0.2.8" }
@@ -45,6 +49,19 @@ describe("locate", () => {
       expect(yield* found("sip:trunk.example;transport=tcp", dns)).toEqual(["tcp 192.0.2.1:5072"])
       expect(yield* found("sip:trunk.example:5080", dns)).toEqual(["udp 192.0.2.9:5080"])
       expect(yield* found("sip:plain.example", dns, ["tcp"])).toEqual(["tcp 192.0.2.8:5060"])
+    })
+  )
+
+  it.effect("finds TLS for sips and transport=tls, with the name of the URI for the certificate", () =>
+    Effect.gen(function* () {
+      const all = ["udp", "tcp", "tls"] as const
+      for (const uri of ["sips:trunk.example", "sips:trunk.example;transport=tcp", "sip:trunk.example;transport=tls"]) {
+        expect(yield* found(uri, dns, all)).toEqual(["tls 192.0.2.1:5073 as trunk.example"])
+      }
+      expect(yield* found("sips:plain.example", dns, all)).toEqual(["tls 192.0.2.8:5061 as plain.example"])
+      expect(yield* found("sips:192.0.2.7", dns, all)).toEqual(["tls 192.0.2.7:5061"])
+      const udp = yield* Effect.flip(found("sips:192.0.2.7;transport=udp", dns, all))
+      expect(udp.reason).toContain("needs TLS")
     })
   )
 

@@ -2,6 +2,7 @@ import * as dgram from "node:dgram"
 import * as net from "node:net"
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Queue } from "effect"
+import type { Source } from "../../src/transport/Connections.ts"
 import * as Tcp from "../../src/transport/Tcp.ts"
 import * as Udp from "../../src/transport/Udp.ts"
 
@@ -29,7 +30,7 @@ const connect = (port: number) =>
 
 const listening = (isAllowed: (address: string) => boolean = () => true) =>
   Effect.gen(function* () {
-    const messages = yield* Queue.unbounded<readonly [string, Tcp.Source]>()
+    const messages = yield* Queue.unbounded<readonly [string, Source]>()
     const tcp = yield* Tcp.listen("127.0.0.1", 0, isAllowed, (bytes, from) =>
       Queue.unsafeOffer(messages, [callIdOf(bytes), from])
     )
