@@ -14,16 +14,28 @@ export const toneFrame = Uint8Array.from({ length: 160 }, (_, index) => tone[ind
 const hasSound = (payload: Uint8Array, law: string) =>
   law === "mulaw" ? payload.some((byte) => (byte & 0x7f) < 0x40) : payload.some((byte) => ((byte ^ 0x55) & 0x7f) > 0x30)
 
-/** The plugin on a port of this machine, which nothing else uses. */
+/** The plugin on ports of this machine, which nothing else uses. */
 export const telephonyOf = (
-  settings: Omit<Settings, "bind">
-): Effect.Effect<{ readonly telephony: typeof Telephony.Service; readonly port: number }, never, Scope.Scope> =>
+  settings: Omit<Settings, "bind">,
+  replacements: SipTelephony.Replacements = {}
+): Effect.Effect<
+  {
+    readonly telephony: typeof Telephony.Service
+    readonly port: number
+    /** NaN: nothing accepts TLS. */
+    readonly tlsPort: number
+    readonly logged: ReadonlyArray<{ readonly message: string }>
+  },
+  never,
+  Scope.Scope
+> =>
   Effect.gen(function* () {
     const { host, logged } = yield* makeHostDouble()
-    const layer = SipTelephony.layer({ ...settings, bind: "127.0.0.1:0" }, host)
+    const layer = SipTelephony.layer({ ...settings, bind: "127.0.0.1:0" }, host, replacements)
     const telephony = Context.get(yield* Effect.orDie(Layer.build(layer)), Telephony)
-    const port = logged.map(({ message }) => /^SIP on 127\.0\.0\.1:(\d+)$/.exec(message)?.[1]).find((found) => found)
-    return { telephony, port: Number(port) }
+    const portIn = (line: RegExp) => Number(logged.map(({ message }) => line.exec(message)?.[1]).find((found) => found))
+    const port = portIn(/^SIP on 127\.0\.0\.1:(\d+)$/)
+    return { telephony, port, tlsPort: portIn(/^SIP over TLS on 127\.0\.0\.1:(\d+)$/), logged }
   })
 
 /** What an answered leg has emitted. */

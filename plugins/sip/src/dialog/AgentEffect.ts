@@ -6,7 +6,14 @@ import type { CallEvent } from "./Output.ts"
 export type AgentEffect =
   | { readonly _tag: "Send"; readonly message: Message; readonly peer: Peer }
   /** A request whose next hop is to be found; then `UserAgent.send`, or `UserAgent.unreachable`. */
-  | { readonly _tag: "Locate"; readonly call: string; readonly id: string; readonly request: Request }
+  | {
+      readonly _tag: "Locate"
+      readonly call: string
+      readonly id: string
+      readonly request: Request
+      /** Where the INVITE of the call came from, or went to. */
+      readonly flow?: Peer | undefined
+    }
   | AgentEvent
 
 /** A request whose next hop is to be found. */

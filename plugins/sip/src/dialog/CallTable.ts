@@ -1,6 +1,7 @@
 import type { Request } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import { DueTimes } from "../transaction/DueTimes.ts"
+import type { Peer } from "../transaction/Peer.ts"
 import * as Call from "./Call.ts"
 
 /** A call, and what it is found by. */
@@ -15,6 +16,8 @@ export interface CallEntry {
   readonly invite: { readonly request: Request; readonly key: string } | undefined
   /** The branches of our INVITEs by their ids. */
   readonly branches: ReadonlyMap<string, string>
+  /** Where the INVITE came from, or went to; undefined: it was not sent yet. */
+  readonly flow: Peer | undefined
 }
 
 /** Which call sent a request. */
@@ -106,12 +109,14 @@ export class CallTable {
     return this.#perSource.get(source) ?? 0
   }
 
-  /** Remembers who sent a request, until its transaction has ended. */
-  own(branch: string, owner: Owner): void {
+  /** Remembers who sent a request to `peer`, until its transaction has ended. */
+  own(branch: string, owner: Owner, peer: Peer): void {
     this.#owners.set(branch, owner)
     const entry = this.#entries.get(owner.call)
     if (entry !== undefined && owner.sent.method === "INVITE") {
-      this.#entries.set(owner.call, { ...entry, branches: new Map([...entry.branches, [owner.id, branch]]) })
+      const branches = new Map([...entry.branches, [owner.id, branch]])
+      const flow = entry.invite === undefined ? peer : entry.flow
+      this.#entries.set(owner.call, { ...entry, branches, flow })
     }
     const [oldest] = this.#owners.keys()
     if (this.#owners.size > maxOwners && oldest !== undefined) this.#owners.delete(oldest)

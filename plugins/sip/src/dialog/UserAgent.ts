@@ -1,10 +1,11 @@
+import { contact as ownContact } from "../message/Contact.ts"
 import type { Headers, Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import * as Parser from "../message/Parser.ts"
 import { methods, refusalOf } from "../message/RequestCheck.ts"
 import { serialize } from "../message/Serializer.ts"
 import { paramOf } from "../message/Syntax.ts"
-import type { Peer } from "../transaction/Peer.ts"
+import { isReliable, onFlow, type Peer } from "../transaction/Peer.ts"
 import { withSource } from "../transaction/ReceivedVia.ts"
 import type { Timing } from "../transaction/Timing.ts"
 import * as Transactions from "../transaction/Transactions.ts"
@@ -59,7 +60,7 @@ export class UserAgent {
 
   /** Bytes from the network: a datagram, or a message of a stream. */
   receive(bytes: Uint8Array, peer: Peer, now: number): ReadonlyArray<AgentEffect> {
-    const parsed = Parser.parse(bytes, peer.transport === "tcp")
+    const parsed = Parser.parse(bytes, isReliable(peer))
     if (parsed._tag === "Ignored") return []
     if (parsed._tag === "Message") {
       const { message } = parsed
@@ -98,7 +99,15 @@ export class UserAgent {
     const invite = initialInvite(newCall, callId, localTag)
     const { account, contact } = newCall
     const [call, outputs] = Outbound.start({ invite, contact, account, timing, salt: random() })
-    this.#calls.add(id, { call, callId, localTag, source: undefined, invite: undefined, branches: new Map() })
+    this.#calls.add(id, {
+      call,
+      callId,
+      localTag,
+      source: undefined,
+      invite: undefined,
+      branches: new Map(),
+      flow: undefined
+    })
     return this.#outputs(id, outputs, now)
   }
 
@@ -113,13 +122,14 @@ export class UserAgent {
   }
 
   /** Sends a request that was to be located: a large one by TCP, and over UDP where that is refused. */
-  send(located: Locate, found: Peer, now: number): ReadonlyArray<AgentEffect> {
-    const { call, id, request } = located
+  send(located: Locate, server: Peer, now: number): ReadonlyArray<AgentEffect> {
+    const { call, flow, id, request } = located
+    const found = onFlow(server, flow)
     const branch = `z9hG4bK${this.#options.random().slice(0, 24)}`
     const direct = this.#withVia(request, found, branch)
     const size = found.transport === "udp" && this.#options.hasTcp ? serialize(direct).length : 0
     const peer = this.#large.peerFor(size, found, now)
-    if (request.method !== "ACK") this.#calls.own(branch, { call, id, sent: request })
+    if (request.method !== "ACK") this.#calls.own(branch, { call, id, sent: request }, peer)
     if (peer === found) return this.#run(this.#transactions.request(direct, peer, now), now)
     this.#large.switched(branch, located, found)
     return this.#run(this.#transactions.request(this.#withVia(request, peer, branch), peer, now), now)
@@ -171,7 +181,7 @@ export class UserAgent {
         return isLateAnswer(effect.request, effect.response) ? this.#declined(effect.response) : []
       }
       case "Stray":
-        return this.#declined(effect.response)
+        return this.#declined(effect.response, effect.peer)
       case "Failed": {
         if (effect.request.method === "CANCEL") return []
         const owner = this.#calls.owner(effect.branch)
@@ -193,19 +203,19 @@ export class UserAgent {
   }
 
   /** A 2xx of a call that is over, or of another phone after it: acknowledged and ended. */
-  #declined(response: Response): ReadonlyArray<AgentEffect> {
+  #declined(response: Response, flow?: Peer): ReadonlyArray<AgentEffect> {
     const id = this.#calls.ofDialog(response, "from")
     const call = id === undefined ? undefined : this.#calls.get(id)?.call
     const established = call?._tag === "Established" ? call.is : undefined
     if (established !== undefined && established.dialog.remoteTag === Message.tag(response, "to")) {
       const { ack } = established
-      return ack === undefined ? [] : [{ _tag: "Locate", call: "", id: "ACK", request: ack }]
+      return ack === undefined ? [] : [{ _tag: "Locate", call: "", id: "ACK", request: ack, flow }]
     }
     const { headers } = response
     const invite: Request = { _tag: "Request", method: "INVITE", uri: "", headers, body: Message.noBody }
     return Outbound.declined(invite, response, "fork").flatMap(
       (output): ReadonlyArray<AgentEffect> =>
-        output._tag === "Request" ? [{ _tag: "Locate", call: "", id: output.id, request: output.request }] : []
+        output._tag === "Request" ? [{ _tag: "Locate", call: "", id: output.id, request: output.request, flow }] : []
     )
   }
 
@@ -265,12 +275,20 @@ export class UserAgent {
     const source = peer.address
     if (this.#calls.countFrom(source) >= callsPerSource) return respond(486, "Busy Here")
     const { host, port } = sentBy(peer)
-    const contact = `<sip:${host}:${port}${peer.transport === "tcp" ? ";transport=tcp" : ""}>`
+    const contact = ownContact({ transport: peer.transport, host, port, isSips: /^sips:/i.test(invite.uri) })
     const [call, outputs] = Inbound.start({ invite, key, localTag, salt: random(), contact, timing })
     const id = random()
     if (call._tag === "Over") return this.#outputs(id, outputs, now)
     const callId = Message.callId(invite)
-    this.#calls.add(id, { call, callId, localTag, source, invite: { request: invite, key }, branches: new Map() })
+    this.#calls.add(id, {
+      call,
+      callId,
+      localTag,
+      source,
+      invite: { request: invite, key },
+      branches: new Map(),
+      flow: peer
+    })
     return [...this.#outputs(id, outputs, now), { _tag: "Incoming", call: id, request: invite, peer }]
   }
 
@@ -280,20 +298,24 @@ export class UserAgent {
   }
 
   #keep(id: string, [call, outputs]: Call.Step, now: number): ReadonlyArray<AgentEffect> {
+    // Before the call is forgotten, when it is over.
+    const flow = this.#calls.get(id)?.flow
     this.#calls.update(id, call)
-    return this.#outputs(id, outputs, now)
+    return this.#outputs(id, outputs, now, flow)
   }
 
-  #outputs(id: string, outputs: ReadonlyArray<Output>, now: number): ReadonlyArray<AgentEffect> {
-    return outputs.flatMap((output) => this.#output(id, output, now))
+  #outputs(id: string, outputs: ReadonlyArray<Output>, now: number, flow?: Peer): ReadonlyArray<AgentEffect> {
+    return outputs.flatMap((output) => this.#output(id, output, now, flow))
   }
 
-  #output(id: string, output: Output, now: number): ReadonlyArray<AgentEffect> {
+  #output(id: string, output: Output, now: number, flow: Peer | undefined): ReadonlyArray<AgentEffect> {
     switch (output._tag) {
       case "Respond":
         return this.#run(this.#transactions.respond(output.key, output.response, now), now)
       case "Request":
-        return [{ _tag: "Locate", call: output.isUnwanted === true ? "" : id, id: output.id, request: output.request }]
+        return [
+          { _tag: "Locate", call: output.isUnwanted === true ? "" : id, id: output.id, request: output.request, flow }
+        ]
       case "Cancel": {
         const branch = this.#calls.get(id)?.branches.get(output.id)
         return branch === undefined ? [] : this.#run(this.#transactions.cancel(branch, now), now)

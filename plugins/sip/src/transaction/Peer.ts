@@ -11,3 +11,15 @@ export interface Peer {
 }
 
 export const isReliable = ({ transport }: Peer): boolean => transport !== "udp"
+
+/**
+ * Where a request in a call goes that was to go to `found`. Over TLS it goes on the connection on which the peer called: a
+ * phone accepts none, and the one of a proxy is there already. Where we called and the peer's Contact is only an address,
+ * its certificate must be of the name that we called.
+ */
+export const onFlow = (found: Peer, flow: Peer | undefined): Peer => {
+  if (flow?.transport !== "tls" || found.transport !== "tls") return found
+  if (found.host !== undefined && found.address !== flow.address) return found
+  if (flow.connection !== undefined) return { ...found, connection: flow.connection }
+  return found.host === undefined && flow.host !== undefined ? { ...found, host: flow.host } : found
+}
