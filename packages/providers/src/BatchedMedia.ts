@@ -1,0 +1,150 @@
+import type { SharedTimeout } from "./SharedTimeout.ts"
+
+/** How a carrier's media connection is spoken to. */
+export interface MediaConnection {
+  /** Sends audio. The bytes may be kept. */
+  readonly media: (audio: Uint8Array) => void
+  /** Asks for a mark with this name, when the audio before it was played. */
+  readonly mark: (name: string) => void
+  /** Tells the carrier to drop what it has not played. */
+  readonly clear: () => void
+}
+
+/** Frames of a message: 100 ms. One message for each frame costs half as much CPU again. */
+const messageFrames = 5
+/** Frames of the first one after a pause: 20 ms more than are played until the next one comes, against jitter. */
+const firstFrames = 6
+
+/** How long the frames of a message that is not full wait for more, in milliseconds. */
+export const restMs = 60
+
+/**
+ * The audio and the marks on their way to a carrier, in messages of 100 ms. A mark keeps its place between the frames. After
+ * a pause 20 ms more are collected, so that the carrier does not run out of audio between two messages.
+ *
+ * Marks get names of their own on the wire, because carriers confirm those that `clear` has dropped like those that were
+ * played. They are confirmed to the engine once each: `cleared` at once by `clear`, `played` when the carrier names them.
+ */
+export class BatchedMedia {
+  readonly #frameBytes: number
+  readonly #rest: SharedTimeout
+  readonly #now: () => number
+  readonly #onMark: (name: string, outcome: "played" | "cleared") => void
+  #connection: MediaConnection | undefined
+  /** What waits: audio, and marks between it. */
+  #waiting: Array<Uint8Array | string> = []
+  #chunk: Uint8Array
+  #chunkFrames = 0
+  /** Frames that wait. */
+  #frames = 0
+  #target = firstFrames
+  #lastFrameAt = 0
+  #stopRest: (() => void) | undefined
+  /** Marks that are not confirmed: the names on the wire and those of the engine, in order. */
+  #pending: Array<{ readonly wire: string; readonly name: string }> = []
+  #marks = 0
+
+  /** `rest`: a timeout of {@link restMs}. `now` in milliseconds. */
+  constructor(options: {
+    readonly frameBytes: number
+    readonly rest: SharedTimeout
+    readonly now: () => number
+    readonly onMark: (name: string, outcome: "played" | "cleared") => void
+  }) {
+    this.#frameBytes = options.frameBytes
+    this.#rest = options.rest
+    this.#now = options.now
+    this.#onMark = options.onMark
+    this.#chunk = this.#emptyChunk()
+  }
+
+  /** The connection from now on; undefined: there is none. What was on its way over the former one is dropped. */
+  connect(connection: MediaConnection | undefined): void {
+    this.#drop()
+    this.#connection = connection
+  }
+
+  /** Takes a frame, whose bytes may be reused. */
+  send(frame: Uint8Array): void {
+    if (this.#connection === undefined) return
+    this.#chunk.set(frame.subarray(0, this.#frameBytes), this.#chunkFrames * this.#frameBytes)
+    this.#chunkFrames++
+    this.#frames++
+    this.#lastFrameAt = this.#now()
+    if (this.#frames < this.#target) {
+      this.#stopRest ??= this.#rest.watch(
+        () => this.#lastFrameAt,
+        () => {
+          this.#stopRest = undefined
+          this.#flush()
+          this.#target = firstFrames
+        }
+      )
+      return
+    }
+    this.#flush()
+    this.#target = messageFrames
+  }
+
+  mark(name: string): void {
+    if (this.#connection === undefined) return
+    const wire = `m${++this.#marks}`
+    this.#pending.push({ wire, name })
+    if (this.#frames === 0) {
+      this.#connection.mark(wire)
+      return
+    }
+    this.#endChunk()
+    this.#waiting.push(wire)
+  }
+
+  clear(): void {
+    if (this.#connection === undefined) return
+    this.#connection.clear()
+    this.#drop()
+  }
+
+  /** The carrier has confirmed a mark. Those before it were played too. */
+  marked(wire: string): void {
+    const index = this.#pending.findIndex((one) => one.wire === wire)
+    for (const { name } of this.#pending.splice(0, index + 1)) this.#onMark(name, "played")
+  }
+
+  /** Nothing more is sent or confirmed. */
+  close(): void {
+    this.#pending = []
+    this.connect(undefined)
+  }
+
+  #emptyChunk(): Uint8Array {
+    return new Uint8Array(firstFrames * this.#frameBytes)
+  }
+
+  #endChunk(): void {
+    if (this.#chunkFrames === 0) return
+    this.#waiting.push(this.#chunk.subarray(0, this.#chunkFrames * this.#frameBytes))
+    this.#chunk = this.#emptyChunk()
+    this.#chunkFrames = 0
+  }
+
+  #flush(): void {
+    this.#stopRest?.()
+    this.#stopRest = undefined
+    this.#endChunk()
+    this.#frames = 0
+    for (const one of this.#waiting.splice(0)) {
+      if (typeof one === "string") this.#connection?.mark(one)
+      else this.#connection?.media(one)
+    }
+  }
+
+  #drop(): void {
+    this.#stopRest?.()
+    this.#stopRest = undefined
+    this.#waiting = []
+    this.#chunkFrames = 0
+    this.#frames = 0
+    this.#target = firstFrames
+    for (const { name } of this.#pending.splice(0)) this.#onMark(name, "cleared")
+  }
+}
