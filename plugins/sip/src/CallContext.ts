@@ -1,9 +1,10 @@
 import { Effect, type Fiber, FiberId } from "effect"
 import type { Codec } from "./Codec.ts"
 import type { CallEvent } from "./dialog/Output.ts"
+import type { PeerTimeouts } from "./PeerWatch.ts"
 import type { RtpMedia } from "./rtp/RtpMedia.ts"
 import type { Signaling } from "./Signaling.ts"
-import type { PeerTimeouts, SipCallOptions } from "./SipCall.ts"
+import type { SipCallOptions } from "./SipCall.ts"
 import { addressAt, type Trunk, targetAt } from "./Trunk.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 

@@ -67,9 +67,14 @@ export class CallMedia {
     return this.#agreed?.events !== undefined
   }
 
-  /** When media of the peer came last, in monotonic ms. */
+  /** When RTP or RTCP of the peer came last, in monotonic ms. */
   get heardAt(): number | undefined {
     return this.#rtp.session.heardAt
+  }
+
+  /** Whether the peer's last packet was comfort noise. */
+  get isInNoise(): boolean {
+    return this.#rtp.session.isInNoise
   }
 
   get quality(): LineQuality {

@@ -92,7 +92,8 @@ export const Settings = Schema.Struct({
   ),
   transfer: optional(Schema.Literal("auto", "refer", "bridge")),
   callsPerSource: optional(count(100_000)),
-  requestsPerSecond: optional(count(1_000_000))
+  requestsPerSecond: optional(count(1_000_000)),
+  mediaTimeoutSeconds: optional(count(86_400))
 })
 
 export type Settings = typeof Settings.Type

@@ -4,20 +4,11 @@ import type { CallMedia } from "./CallMedia.ts"
 import type * as Call from "./dialog/Call.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import type { LegEvents } from "./LegEvents.ts"
+import * as PeerWatch from "./PeerWatch.ts"
 import * as Transfer from "./Transfer.ts"
 
 /** Milliseconds in which a transfer must have an outcome: those of the contract, less some for us. */
 export const transferMs = 29_000
-
-/** How long a peer may be silent, in ms. */
-export interface PeerTimeouts {
-  /** Without media: then the peer is asked whether it is there. */
-  readonly silence: number
-  /** Until it answers: then the call has ended. */
-  readonly probe: number
-}
-
-export const usualPeerTimeouts: PeerTimeouts = { silence: 20_000, probe: 10_000 }
 
 export interface SipCallOptions {
   readonly carrierCallId: string
@@ -30,7 +21,7 @@ export interface SipCallOptions {
   readonly stop: () => void
   /** Monotonic milliseconds. */
   readonly now: () => number
-  readonly peerTimeouts: PeerTimeouts
+  readonly peerTimeouts: PeerWatch.PeerTimeouts
   /** How a target is addressed in REFER, and by whom; undefined: legs do not transfer. */
   readonly refer: ((target: string) => { readonly target: string; readonly by: string }) | undefined
   /** Whether the engine joins a second leg where REFER is refused. */
@@ -46,6 +37,8 @@ export class SipCall {
   #isHeld = false
   /** When the peer was there last, in monotonic ms. */
   #aliveAt: number
+  #askedAt: number | undefined
+  #mediaExpectedSince: number | undefined
 
   constructor(media: CallMedia, events: LegEvents, options: SipCallOptions) {
     this.#media = media
@@ -54,28 +47,41 @@ export class SipCall {
     this.#aliveAt = options.now()
   }
 
-  /** To be called when the call is answered: a peer that is gone ends it. */
+  /** To be called when the call is answered: a peer that is gone, or sends nothing any more, ends it. */
   watch(): void {
     const { command, later, now, peerTimeouts } = this.#options
-    const wait = this.#lastSign + peerTimeouts.silence - now()
-    later(Math.max(1, wait), () => {
-      if (this.events.isOver) return
-      const asked = now()
-      if (asked - this.#lastSign < peerTimeouts.silence) {
-        this.watch()
-        return
-      }
+    if (this.events.isOver) return
+    const asked = now()
+    this.#expectMedia()
+    const verdict = PeerWatch.verdict(this.#signs, peerTimeouts, asked)
+    if (verdict._tag === "Ended") {
+      this.#end("failed", verdict.code, verdict.reason)
+      return
+    }
+    if (verdict._tag === "Probe") {
+      this.#askedAt = asked
       command({ _tag: "Probe" })
-      later(peerTimeouts.probe, () => {
-        if (this.events.isOver) return
-        if (this.#lastSign >= asked) this.watch()
-        else this.#end("failed", "408", "the other side does not answer any more")
-      })
-    })
+    }
+    later(verdict._tag === "Probe" ? peerTimeouts.probe : Math.max(1, verdict.until - asked), () => this.watch())
   }
 
-  get #lastSign(): number {
-    return Math.max(this.#aliveAt, this.#media.heardAt ?? 0)
+  /**
+   * Media is expected while both sides send, but not after comfort noise, which a silent peer may send once, nor while the
+   * network transfers the call.
+   */
+  #expectMedia(): void {
+    const { agreed, isInNoise } = this.#media
+    const isExpected = agreed?.direction === "sendrecv" && !isInNoise && this.#transfer === undefined
+    this.#mediaExpectedSince = isExpected ? (this.#mediaExpectedSince ?? this.#options.now()) : undefined
+  }
+
+  get #signs(): PeerWatch.PeerSigns {
+    return {
+      mediaAt: this.#media.heardAt,
+      mediaExpectedSince: this.#mediaExpectedSince,
+      aliveAt: this.#aliveAt,
+      askedAt: this.#askedAt
+    }
   }
 
   get leg(): CallLeg {
@@ -102,6 +108,7 @@ export class SipCall {
               if (this.events.isOver || this.#transfer !== undefined) return
               const transfer = Transfer.started
               this.#transfer = transfer
+              this.#expectMedia()
               command({ _tag: "Refer", ...refer(target) })
               this.#options.later(transferMs, () => this.#onTransfer(408, "no outcome came", "notify"))
             }
@@ -178,6 +185,7 @@ export class SipCall {
     if (this.#transfer === undefined) return
     const { next, progress } = Transfer.step(this.#transfer, status, reason, from, this.#options.isFallback)
     this.#transfer = next === "done" ? undefined : next
+    this.#expectMedia()
     if (progress !== undefined) this.events.emit(progress)
     if (progress?.state === "completed") this.#end("hangup", undefined, "the caller was transferred")
   }
@@ -185,6 +193,7 @@ export class SipCall {
   #onDirection(): void {
     const direction = this.#media.agreed?.direction
     const isHeld = direction === "recvonly" || direction === "inactive"
+    this.#expectMedia()
     if (isHeld === this.#isHeld) return
     this.#isHeld = isHeld
     this.events.emit({ _tag: "Hold", on: isHeld })

@@ -9,10 +9,10 @@ import type { AgentEvent } from "./dialog/AgentEffect.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import * as InboundCalls from "./InboundCalls.ts"
 import * as OutboundCalls from "./OutboundCalls.ts"
+import { type PeerTimeouts, usualPeerTimeouts } from "./PeerWatch.ts"
 import * as RtpMedia from "./rtp/RtpMedia.ts"
 import { allowOf, bindOf, codecsOf, portsOf, type Settings, transportsOf, trunkOf } from "./Settings.ts"
 import * as Signaling from "./Signaling.ts"
-import { type PeerTimeouts, usualPeerTimeouts } from "./SipCall.ts"
 import { type Trunk, transportOf } from "./Trunk.ts"
 import * as TrunkRegistration from "./TrunkRegistration.ts"
 import * as Dns from "./transport/Dns.ts"
@@ -80,7 +80,7 @@ export interface Replacements {
   readonly names?: Names
   /** Whether messages of an address are read, in place of SVC_SIP_ALLOW. */
   readonly isAllowed?: (address: string) => boolean
-  readonly peerTimeouts?: PeerTimeouts
+  readonly peerTimeouts?: Partial<PeerTimeouts>
 }
 
 /** Telephony over SIP and RTP. See README.md for the settings. */
@@ -93,7 +93,7 @@ export const layer = (
     Telephony,
     Effect.gen(function* () {
       const { allow, callsPerSource = 100, externalAddress, register = false, requestsPerSecond = 1000 } = settings
-      const { names = Dns.names, peerTimeouts = usualPeerTimeouts } = replacements
+      const { names = Dns.names, peerTimeouts } = replacements
       const bind = bindOf(settings.bind ?? "0.0.0.0:5060") ?? { address: "0.0.0.0", port: 5060 }
       const ports = portsOf(settings.rtpPorts ?? "20000-21999") ?? { first: 20_000, last: 21_999 }
       const transports = transportsOf(settings.transports ?? "udp,tcp")
@@ -142,7 +142,11 @@ export const layer = (
         codecs,
         trunk,
         transfer,
-        peerTimeouts,
+        peerTimeouts: {
+          ...usualPeerTimeouts,
+          ...(settings.mediaTimeoutSeconds === undefined ? {} : { media: settings.mediaTimeoutSeconds * 1000 }),
+          ...peerTimeouts
+        },
         fork,
         listeners
       }

@@ -20,10 +20,17 @@ const socketOn = (at: number) =>
     return { socket, received }
   })
 
-/** A trunk that does what a test says. */
-export const scriptedTrunk = (port: number, trunkPort: number) =>
+/** A trunk that does what a test says. Without a port its peer is the one whose message came last. */
+export const scriptedTrunk = (givenPort?: number, givenTrunkPort = 0) =>
   Effect.gen(function* () {
-    const { received, socket } = yield* socketOn(trunkPort)
+    const { received, socket } = yield* socketOn(givenTrunkPort)
+    const trunkPort = socket.address().port
+    let port = givenPort ?? 0
+    if (givenPort === undefined) {
+      socket.prependListener("message", (_, from) => {
+        port = from.port
+      })
+    }
     const rtp = yield* socketOn(0)
     const next = Effect.map(Queue.take(received), (bytes) => {
       const parsed = Parser.parse(bytes)
@@ -84,5 +91,5 @@ export const scriptedTrunk = (port: number, trunkPort: number) =>
       })
       return response("OPTIONS")
     })
-    return { acknowledge, ping, request, respond, response, rtp: rtp.socket, sdp, send }
+    return { acknowledge, ping, port: trunkPort, request, respond, response, rtp: rtp.socket, sdp, send }
   })

@@ -19,7 +19,8 @@ describe("Settings", () => {
       codecs: "pcmu",
       transfer: "bridge",
       callsPerSource: "5",
-      requestsPerSecond: "10"
+      requestsPerSecond: "10",
+      mediaTimeoutSeconds: "120"
     })
     expect(Either.isRight(good)).toBe(true)
     expect(Either.isRight(decoded({}))).toBe(true)
@@ -46,7 +47,8 @@ describe("Settings", () => {
       { codecs: "G729" },
       { transfer: "attended" },
       { callsPerSource: "0" },
-      { requestsPerSecond: "1.5" }
+      { requestsPerSecond: "1.5" },
+      { mediaTimeoutSeconds: "0" }
     ]) {
       expect([bad, Either.isLeft(decoded(bad))]).toEqual([bad, true])
     }

@@ -30,6 +30,7 @@ export class IncomingStream {
   #telephoneEvent: number | undefined
   #comfortNoise: number | undefined
   #isHeard = false
+  #isInNoise = false
   #ssrc: number | undefined
   #statistics = new ReceptionStatistics(clockRate)
   /** Of streams before this one. */
@@ -59,6 +60,11 @@ export class IncomingStream {
     return this.#statistics
   }
 
+  /** Whether the last packet was comfort noise. */
+  get isInNoise(): boolean {
+    return this.#isInNoise
+  }
+
   /** Since the beginning of the call. */
   get quality(): LineQuality {
     const { jitterMs, late, lost } = this.#statistics
@@ -79,6 +85,7 @@ export class IncomingStream {
     const { payloadEnd, payloadStart, payloadType, sequence, timestamp } = packet
     if (packet.ssrc !== this.#ssrc) this.#begin(packet.ssrc)
     const law = this.#lawOf(payloadType)
+    this.#isInNoise = this.#isNoise(payloadType)
     if (law === undefined) {
       if (!this.#statistics.addUntimed(sequence) || !this.#isHeard) return
       this.#listener.onAudio(empty, sequence, timestamp)

@@ -72,6 +72,7 @@ export class RtpSession {
   #latch: PeerLatch | undefined
   /** Where the peer's RTCP came from. */
   #rtcpSource: MediaAddress | undefined
+  #rtcpAt: number | undefined
   #srtpIn: SrtpReceiver | undefined
   #srtpOut: SrtpSender | undefined
   #collidedAt = Number.NEGATIVE_INFINITY
@@ -106,7 +107,7 @@ export class RtpSession {
     this.#parameters = parameters
     if (this.#latch === undefined) this.#latch = new PeerLatch(parameters.remote, parameters.hosts)
     else this.#latch.negotiate(parameters.remote, parameters.hosts)
-    if (former?.remote.address !== parameters.remote.address) this.#rtcpSource = undefined
+    if (former?.remote.address !== parameters.remote.address) this.#rtcpSource = this.#rtcpAt = undefined
     this.#incoming.negotiate(parameters)
     this.#outgoing.negotiate(parameters.audio[0], parameters.packetTimeMs)
     if (parameters.keys === undefined) this.#srtpIn = this.#srtpOut = undefined
@@ -161,7 +162,8 @@ export class RtpSession {
     }
     this.#rtcpSource = { address, port }
     const { now, wallNow } = this.#options
-    this.#reports.receive(packets, bytes.length, this.#incoming, this.#outgoing.ssrc, now(), wallNow())
+    this.#rtcpAt = now()
+    this.#reports.receive(packets, bytes.length, this.#incoming, this.#outgoing.ssrc, this.#rtcpAt, wallNow())
   }
 
   /** Sends one 20 ms frame. The bytes may be reused. While a digit is sent, audio is not. */
@@ -217,9 +219,16 @@ export class RtpSession {
     return { ...this.#dropped }
   }
 
-  /** When media of the peer came last, in monotonic ms; undefined: never, since the address was negotiated. */
+  /** When RTP or RTCP of the peer came last, in monotonic ms; undefined: never, since the address was negotiated. */
   get heardAt(): number | undefined {
-    return this.#latch?.heardAt
+    const audioAt = this.#latch?.heardAt
+    const reportAt = this.#rtcpAt
+    return audioAt === undefined || reportAt === undefined ? (audioAt ?? reportAt) : Math.max(audioAt, reportAt)
+  }
+
+  /** Whether the peer's last packet was comfort noise: it may send nothing until it speaks (RFC 3389, 4). */
+  get isInNoise(): boolean {
+    return this.#incoming.isInNoise
   }
 
   /** Where our media goes to. */
