@@ -14,7 +14,9 @@ export interface CallContext {
   readonly media: RtpMedia
   /** In the order of preference. */
   readonly codecs: ReadonlyArray<Codec>
-  readonly trunk: Trunk | undefined
+  readonly trunks: ReadonlyArray<Trunk>
+  /** The trunk that a call of this address belongs to, whose Request-URI has this user. */
+  readonly trunkAt: (address: string, user: string | undefined) => Trunk | undefined
   readonly transfer: "auto" | "refer" | "bridge"
   readonly peerTimeouts: PeerTimeouts
   /** Runs an effect until it ends, or the plugin stops. */
@@ -23,9 +25,18 @@ export interface CallContext {
   readonly listeners: Map<string, (event: CallEvent) => void>
 }
 
+/** One call. */
+export interface CallFacts {
+  readonly call: string
+  readonly peer: string
+  readonly user: string
+  /** The trunk that transfers it. */
+  readonly trunk: Trunk | undefined
+}
+
 /** What an answered call needs of the context. `peer` is an address of the other side, `user` our number. */
-export const callOptions = (context: CallContext, call: string, peer: string, user: string): SipCallOptions => {
-  const { fork, signaling, transfer, trunk } = context
+export const callOptions = (context: CallContext, { call, peer, trunk, user }: CallFacts): SipCallOptions => {
+  const { fork, signaling, transfer } = context
   const sleeping = new Set<Fiber.RuntimeFiber<void>>()
   const host = bracketed(signaling.addressFor(peer))
   return {

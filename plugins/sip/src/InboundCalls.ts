@@ -9,6 +9,7 @@ import type * as Inbound from "./dialog/Inbound.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import { LegEvents } from "./LegEvents.ts"
 import type { Request } from "./message/Message.ts"
+import * as Uri from "./message/Uri.ts"
 import { SipCall } from "./SipCall.ts"
 import * as Description from "./sdp/Description.ts"
 import * as Negotiation from "./sdp/Negotiation.ts"
@@ -27,13 +28,18 @@ const matches = (one: AudioFormat, other: AudioFormat): boolean =>
 const offerOf = (request: Request): Description.Description | "none" | "malformed" =>
   request.body.length === 0 ? "none" : (Description.parse(request.body) ?? "malformed")
 
+const userOf = (text: string): string | undefined => {
+  const uri = Uri.parse(text)
+  return uri?._tag === "Sip" ? uri.user : undefined
+}
+
 /** Takes an INVITE: gives the call to the engine, or refuses it when no audio is possible. */
 export const take = (
   context: CallContext,
   { call, peer, request }: Arrived,
   offer: (incoming: IncomingCall) => void
 ): void => {
-  const { codecs, listeners, media, signaling, trunk } = context
+  const { codecs, listeners, media, signaling } = context
   const command = (given: Inbound.Command): void =>
     signaling.perform(signaling.agent.command(call, given, signaling.now()))
   const offered = offerOf(request)
@@ -62,6 +68,7 @@ export const take = (
     else if (event._tag === "Canceled" || event._tag === "Ended") finish()
     else early = [...early, event].slice(-16)
   })
+  const trunk = context.trunkAt(peer.address, userOf(request.uri))
   const user = calledOf(request, trunk?.account?.username)
 
   /** The codec of the leg: the caller's first one that the engine can take. */
@@ -123,7 +130,7 @@ export const take = (
           return yield* new CallGone({ reason: "the caller hung up" })
         }
         state = "answered"
-        sipCall = new SipCall(audio, events, callOptions(context, call, peer.address, user))
+        sipCall = new SipCall(audio, events, callOptions(context, { call, peer: peer.address, trunk, user }))
         command({ _tag: "Answer", sdp })
         for (const event of early) sipCall.on(event)
         sipCall.watch()

@@ -2,8 +2,7 @@ import { isIP } from "node:net"
 import { Schema } from "effect"
 import { isCidr } from "./Cidr.ts"
 import { type Codec, codecs, isCodecName } from "./Codec.ts"
-import { paramOf } from "./message/Syntax.ts"
-import * as Uri from "./message/Uri.ts"
+import { firstTrunk, furtherTrunks } from "./TrunkSettings.ts"
 import type { Peer } from "./transaction/Peer.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
@@ -28,15 +27,6 @@ export const portsOf = (value: string): { readonly first: number; readonly last:
   const match = /^(\d{1,5})\s*-\s*(\d{1,5})$/.exec(value.trim())
   const [first, last] = [Number(match?.[1] ?? 0), Number(match?.[2] ?? 0)]
   return first < 1024 || last > 65_535 || last <= first ? undefined : { first, last }
-}
-
-/** The trunk: `sip:host`, with a port and `;transport=tcp`, `udp` or `tls` as wanted; or `sips:host`, which is TLS. */
-export const trunkOf = (value: string): Uri.SipUri | undefined => {
-  const uri = Uri.parse(value.trim())
-  if (uri?._tag !== "Sip" || uri.user !== undefined || uri.headers.length > 0) return undefined
-  const named = paramOf(uri.params, "transport")?.toLowerCase()
-  const possible = uri.scheme === "sips" ? ["tls", "tcp", undefined] : ["udp", "tcp", "tls", undefined]
-  return possible.includes(named) ? uri : undefined
 }
 
 export type Transport = Peer["transport"]
@@ -78,22 +68,15 @@ export const Settings = Schema.Struct({
   allow: optional(
     text((value) => all(value, isCidr), "must be addresses or ranges, such as 192.0.2.7,198.51.100.0/24")
   ),
-  trunkUri: optional(
-    text(
-      (value) => trunkOf(value) !== undefined,
-      "must be sip:host:port, with ;transport=tcp or tls where it is wanted, or sips:host"
-    )
-  ),
-  trunkUsername: optional(Schema.NonEmptyString),
-  trunkPassword: optional(Schema.Redacted(Schema.NonEmptyString)),
-  register: optional(Schema.BooleanFromString),
+  ...firstTrunk,
   codecs: optional(
     text((value) => all(value.toUpperCase(), isCodecName), "must be a comma-separated list of PCMA and PCMU")
   ),
   transfer: optional(Schema.Literal("auto", "refer", "bridge")),
   callsPerSource: optional(count(100_000)),
   requestsPerSecond: optional(count(1_000_000)),
-  mediaTimeoutSeconds: optional(count(86_400))
+  mediaTimeoutSeconds: optional(count(86_400)),
+  ...furtherTrunks
 })
 
 export type Settings = typeof Settings.Type

@@ -116,7 +116,7 @@ export const open = (
       const hop = Dialog.nextHop(effect.request)
       const known = hop === undefined ? undefined : literal(hop)
       if (known !== undefined || hop === undefined) {
-        perform(known === undefined ? agent.unreachable(effect, now()) : agent.send(effect, known, now()))
+        perform(known === undefined ? agent.unreachable(effect, now()) : agent.send(effect, [known], now()))
         return
       }
       fork(
@@ -126,8 +126,7 @@ export const open = (
               log.warning(`SIP: ${effect.request.method} could not be sent: ${reason}`)
               perform(agent.unreachable(effect, now()))
             },
-            onSuccess: ([first]) =>
-              perform(first === undefined ? agent.unreachable(effect, now()) : agent.send(effect, first, now()))
+            onSuccess: (peers) => perform(agent.send(effect, peers, now()))
           })
         )
       )

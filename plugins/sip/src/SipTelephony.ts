@@ -1,8 +1,8 @@
-import { healthy } from "@svc/providers/Health"
+import { type Health, healthy } from "@svc/providers/Health"
 import type { Host } from "@svc/providers/Host"
 import { PluginError } from "@svc/providers/Plugin"
 import { type IncomingCall, Telephony } from "@svc/providers/Telephony"
-import { Effect, FiberSet, Layer, Queue, Redacted, Stream } from "effect"
+import { Effect, FiberSet, Layer, Queue, Stream } from "effect"
 import type { CallContext } from "./CallContext.ts"
 import { matcher } from "./Cidr.ts"
 import type { AgentEvent } from "./dialog/AgentEffect.ts"
@@ -11,10 +11,11 @@ import * as InboundCalls from "./InboundCalls.ts"
 import * as OutboundCalls from "./OutboundCalls.ts"
 import { type PeerTimeouts, usualPeerTimeouts } from "./PeerWatch.ts"
 import * as RtpMedia from "./rtp/RtpMedia.ts"
-import { allowOf, bindOf, codecsOf, portsOf, type Settings, transportsOf, trunkOf } from "./Settings.ts"
+import { allowOf, bindOf, codecsOf, portsOf, type Settings, transportsOf } from "./Settings.ts"
 import * as Signaling from "./Signaling.ts"
-import { type Trunk, transportOf } from "./Trunk.ts"
+import { trunksOf } from "./Trunk.ts"
 import * as TrunkRegistration from "./TrunkRegistration.ts"
+import * as TrunkSources from "./TrunkSources.ts"
 import * as Dns from "./transport/Dns.ts"
 import type { Names } from "./transport/Locator.ts"
 import type { TlsFileFailed } from "./transport/TlsFiles.ts"
@@ -31,13 +32,6 @@ const privateRanges: ReadonlyArray<string> = [
   "fc00::/7",
   "fe80::/10"
 ]
-
-const trunkIn = ({ trunkPassword, trunkUri, trunkUsername }: Settings): Trunk | undefined => {
-  const uri = trunkUri === undefined ? undefined : trunkOf(trunkUri)
-  if (uri === undefined) return undefined
-  const password = trunkPassword === undefined ? "" : Redacted.value(trunkPassword)
-  return { uri, account: trunkUsername === undefined ? undefined : { username: trunkUsername, password } }
-}
 
 const failed = (reason: string): PluginError => new PluginError({ plugin: "sip", reason })
 
@@ -68,12 +62,9 @@ const tlsOf = (
   })
 }
 
-/** The addresses that the trunk has when the server starts; its calls come from there. */
-const trunkAddresses = (trunk: Trunk | undefined, names: Names): Effect.Effect<ReadonlyArray<string>> => {
-  if (trunk === undefined) return Effect.succeed([])
-  const host = trunk.uri.host.replace(/^\[|\]$/g, "")
-  return Effect.map(names.addresses(host), (found) => [...found, host])
-}
+/** The first that is not healthy. */
+const healthOf = (all: ReadonlyArray<TrunkRegistration.TrunkRegistration>): Health =>
+  all.map((each) => each.health()).find((each) => !each.healthy) ?? healthy
 
 /** What tests replace. */
 export interface Replacements {
@@ -92,34 +83,29 @@ export const layer = (
   Layer.scoped(
     Telephony,
     Effect.gen(function* () {
-      const { allow, callsPerSource = 100, externalAddress, register = false, requestsPerSecond = 1000 } = settings
+      const { allow, callsPerSource = 100, externalAddress, requestsPerSecond = 1000 } = settings
       const { names = Dns.names, peerTimeouts } = replacements
       const bind = bindOf(settings.bind ?? "0.0.0.0:5060") ?? { address: "0.0.0.0", port: 5060 }
       const ports = portsOf(settings.rtpPorts ?? "20000-21999") ?? { first: 20_000, last: 21_999 }
       const transports = transportsOf(settings.transports ?? "udp,tcp")
       const codecs = codecsOf(settings.codecs ?? "PCMA,PCMU")
-      const trunk = trunkIn(settings)
-      if (trunk !== undefined && transportOf(trunk) === "tls" && !transports.includes("tls")) {
-        return yield* failed("SVC_SIP_TRUNK_URI names a trunk over TLS: add tls to SVC_SIP_TRANSPORTS")
-      }
-      if (register && trunk?.account === undefined) {
-        const reason = "SVC_SIP_REGISTER needs SVC_SIP_TRUNK_URI and SVC_SIP_TRUNK_USERNAME"
-        return yield* new PluginError({ plugin: "sip", reason })
-      }
-      const ranges = allow === undefined ? [...privateRanges, ...(yield* trunkAddresses(trunk, names))] : allowOf(allow)
-      const { isAllowed = matcher(ranges) } = replacements
+      const trunks = trunksOf(settings, transports)
+      if ("problem" in trunks) return yield* failed(trunks.problem)
+      const sources = yield* TrunkSources.make(trunks, names, transports)
+      const isInRange = matcher(allow === undefined ? privateRanges : allowOf(allow))
+      const { isAllowed = (address) => isInRange(address) || sources.isTrunk(address) } = replacements
       const incoming = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
       const fork = yield* FiberSet.makeRuntime<never>()
       const listeners = new Map<string, (event: CallEvent) => void>()
       const tls = yield* tlsOf(settings, bind)
       const media = yield* RtpMedia.make({ address: bind.address, firstPort: ports.first, lastPort: ports.last })
-      let registration: TrunkRegistration.TrunkRegistration | undefined
+      const registrations: Array<TrunkRegistration.TrunkRegistration> = []
 
       const onEvent = (event: AgentEvent): void => {
         if (event._tag === "Event") listeners.get(event.call)?.(event.event)
         else if (event._tag === "Incoming")
           InboundCalls.take(context, event, (call) => Queue.unsafeOffer(incoming, call))
-        else registration?.on(event)
+        else for (const each of registrations) each.on(event)
       }
       const signaling = yield* Signaling.open(
         {
@@ -140,7 +126,11 @@ export const layer = (
         signaling,
         media,
         codecs,
-        trunk,
+        trunks,
+        trunkAt: (address, user) =>
+          sources.trunkAt(address, user) ??
+          trunks.find(({ account }) => account !== undefined && account.username === user) ??
+          trunks[0],
         transfer,
         peerTimeouts: {
           ...usualPeerTimeouts,
@@ -160,7 +150,12 @@ export const layer = (
           }
         })
       )
-      if (trunk !== undefined && register) registration = yield* TrunkRegistration.start(signaling, trunk, host.log)
+      yield* Effect.forEach(
+        trunks.filter(({ register }) => register),
+        (trunk) =>
+          Effect.map(TrunkRegistration.start(signaling, trunk, host.log), (started) => registrations.push(started)),
+        { discard: true }
+      )
       host.log.info(`SIP on ${bind.address}:${signaling.port}`)
       if (signaling.tlsPort !== undefined) host.log.info(`SIP over TLS on ${tls.bind.address}:${signaling.tlsPort}`)
       return {
@@ -174,8 +169,8 @@ export const layer = (
           playbackMarks: "none"
         },
         incoming: Stream.fromQueue(incoming),
-        ...(trunk === undefined ? {} : { outbound: OutboundCalls.make(context, trunk) }),
-        health: Effect.sync(() => registration?.health() ?? healthy),
+        ...(trunks.length === 0 ? {} : { outbound: OutboundCalls.make(context, host.log) }),
+        health: Effect.sync(() => healthOf(registrations)),
         routes: []
       } as const
     })

@@ -9,11 +9,8 @@ import { contact } from "./message/Contact.ts"
 import type { Request } from "./message/Message.ts"
 import * as Uri from "./message/Uri.ts"
 import type { Signaling } from "./Signaling.ts"
-import { addressAt, type Trunk, transportOf } from "./Trunk.ts"
+import { addressAt, hostOf, type Trunk, transportOf } from "./Trunk.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
-
-/** The owner of the requests in the user agent. */
-const owner = "registration"
 
 /** How often a registration looks at its time, and how long it may take to end. */
 const pollEvery = "1 second"
@@ -33,7 +30,9 @@ export const start = (
 ): Effect.Effect<TrunkRegistration, never, Scope.Scope> =>
   Effect.gen(function* () {
     const user = trunk.account?.username
-    const host = bracketed(signaling.addressFor(trunk.uri.host.replace(/^\[|\]$/g, "")))
+    /** The owner of the requests in the user agent. */
+    const owner = `registration ${trunk.variable}`
+    const host = bracketed(signaling.addressFor(hostOf(trunk)))
     const transport = transportOf(trunk)
     const stopped = yield* Effect.makeLatch()
     const random = (): string => randomBytes(16).toString("hex")
@@ -57,9 +56,10 @@ export const start = (
     }
     const keep = ([next, more]: Registration.Step): void => {
       if (next.failure !== undefined && next.failure !== is.failure) {
-        log.warning(`SIP: the trunk refused to register us: ${next.failure}`)
+        log.warning(`SIP: the trunk of ${trunk.variable}_URI refused to register us: ${next.failure}`)
       }
-      if (next.state === "registered" && is.state !== "registered") log.info("SIP: registered at the trunk")
+      if (next.state === "registered" && is.state !== "registered")
+        log.info(`SIP: registered at the trunk of ${trunk.variable}_URI`)
       is = next
       if (is.state === "stopped") stopped.unsafeOpen()
       send(more)
@@ -85,7 +85,7 @@ export const start = (
       health: () =>
         is.failure === undefined
           ? healthy
-          : { healthy: false, reason: `the trunk of SVC_SIP_TRUNK_URI refused to register us: ${is.failure}` },
+          : { healthy: false, reason: `the trunk of ${trunk.variable}_URI refused to register us: ${is.failure}` },
       on: (event) => {
         if (event._tag === "Response" && event.call === owner) {
           keep(Registration.response(is, event.sent, event.response, signaling.now()))

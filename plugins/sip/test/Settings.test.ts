@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Either, Schema } from "effect"
-import { bindOf, codecsOf, portsOf, Settings, transportsOf, trunkOf } from "../src/Settings.ts"
+import { bindOf, codecsOf, portsOf, Settings, transportsOf } from "../src/Settings.ts"
+import { configuredTrunks, numbersOf, trunkOf } from "../src/TrunkSettings.ts"
 
 const decoded = (settings: Readonly<Record<string, string>>) => Schema.decodeUnknownEither(Settings)(settings)
 
@@ -47,6 +48,10 @@ describe("Settings", () => {
       { codecs: "G729" },
       { transfer: "attended" },
       { callsPerSource: "0" },
+      { trunkNumbers: "*49" },
+      { trunk2Uri: "trunk.example" },
+      { trunk9Numbers: "," },
+      { trunk3Register: "maybe" },
       { requestsPerSecond: "1.5" },
       { mediaTimeoutSeconds: "0" }
     ]) {
@@ -62,5 +67,21 @@ describe("Settings", () => {
     expect(trunkOf("sips:trunk.example")).toMatchObject({ scheme: "sips", host: "trunk.example" })
     expect(trunkOf("sip:trunk.example;transport=tls")).toBeDefined()
     expect(trunkOf("sip:[2001:db8::1]:5080")).toMatchObject({ host: "[2001:db8::1]", port: 5080 })
+  })
+
+  it("reads further trunks by their number, and leaves out those of which nothing is set", () => {
+    const decodedTrunks = Schema.decodeUnknownSync(Settings)({
+      trunkUri: "sip:a.example",
+      trunkNumbers: "+49 30 12, +49(40)*",
+      trunk3Uri: "sip:c.example",
+      trunk3Username: "c",
+      trunk3Password: "secret",
+      trunk3Register: "true"
+    })
+    expect(configuredTrunks(decodedTrunks)).toMatchObject([
+      { variable: "SVC_SIP_TRUNK", uri: "sip:a.example", numbers: ["493012", "4940*"], register: false },
+      { variable: "SVC_SIP_TRUNK3", uri: "sip:c.example", username: "c", numbers: [], register: true }
+    ])
+    expect(numbersOf("*")).toEqual(["*"])
   })
 })

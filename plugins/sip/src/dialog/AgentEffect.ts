@@ -5,7 +5,10 @@ import type { CallEvent } from "./Output.ts"
 /** What a user agent requests from the shell, in order. */
 export type AgentEffect =
   | { readonly _tag: "Send"; readonly message: Message; readonly peer: Peer }
-  /** A request whose next hop is to be found; then `UserAgent.send`, or `UserAgent.unreachable`. */
+  /**
+   * A request whose next hop is to be found; then `UserAgent.send`, or `UserAgent.unreachable`. `hasAlternative`: it can
+   * go another way, so that a server which does not answer is given up soon.
+   */
   | {
       readonly _tag: "Locate"
       readonly call: string
@@ -13,6 +16,7 @@ export type AgentEffect =
       readonly request: Request
       /** Where the INVITE of the call came from, or went to. */
       readonly flow?: Peer | undefined
+      readonly hasAlternative?: boolean
     }
   | AgentEvent
 

@@ -14,6 +14,8 @@ export interface NewCall {
   /** The offer. */
   readonly sdp: Uint8Array
   readonly account: Account | undefined
+  /** Whether the call can go another way, so that servers which do not answer are given up soon. */
+  readonly hasAlternative?: boolean
 }
 
 /** The INVITE of a call, without Via. */

@@ -15,6 +15,8 @@ export interface Outbound {
   readonly id: string
   readonly contact: string
   readonly account: Account | undefined
+  /** Whether the call can go another way, when no server answers. */
+  readonly hasAlternative: boolean
   readonly timing: Timing
   readonly salt: string
   readonly timers: Timers
@@ -38,7 +40,9 @@ const over: Next = { _tag: "Over" }
 const stays = (is: Outbound, ...outputs: ReadonlyArray<Output>): Step => [{ _tag: "Outbound", is }, outputs]
 
 /** Sends the INVITE, which has all headers but Via, among them Contact and an offer as its body. */
-export const start = (given: Pick<Outbound, "invite" | "contact" | "account" | "timing" | "salt">): Step => {
+export const start = (
+  given: Pick<Outbound, "invite" | "contact" | "account" | "hasAlternative" | "timing" | "salt">
+): Step => {
   const is: Outbound = {
     ...given,
     id: "INVITE-0",
@@ -47,7 +51,7 @@ export const start = (given: Pick<Outbound, "invite" | "contact" | "account" | "
     canceling: "no",
     early: []
   }
-  return stays(is, { _tag: "Request", id: is.id, request: is.invite })
+  return stays(is, { _tag: "Request", id: is.id, request: is.invite, hasAlternative: is.hasAlternative })
 }
 
 const refused = (status: number, reason: string): Step => [over, [event({ _tag: "Refused", status, reason })]]
@@ -202,7 +206,9 @@ export const request = (is: Outbound, received: Request, key: string): Step => {
 /** No response came to the INVITE. A PRACK that fails changes nothing: the peer gives up by itself. */
 export const failed = (is: Outbound, sent: Request, reason: "timeout" | "transport"): Step => {
   if (sent.method !== "INVITE") return stays(is)
-  return reason === "timeout" ? refused(408, "no response to INVITE") : refused(503, "the INVITE could not be sent")
+  const [status, text] =
+    reason === "timeout" ? ([408, "no response to INVITE"] as const) : ([503, "the INVITE could not be sent"] as const)
+  return [over, [event({ _tag: "Refused", status, reason: text, isUnreached: !is.isProceeding })]]
 }
 
 /** The canceled INVITE has not ended. */

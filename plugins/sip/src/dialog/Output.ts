@@ -13,8 +13,8 @@ export type CallEvent =
   | { readonly _tag: "Ringing"; readonly status: number; readonly sdp: Uint8Array | undefined }
   /** Our call was answered. `headers` are those of the response. */
   | { readonly _tag: "Answered"; readonly sdp: Uint8Array; readonly headers: Headers }
-  /** Our call was not answered. */
-  | { readonly _tag: "Refused"; readonly status: number; readonly reason: string }
+  /** Our call was not answered. `isUnreached`: no response came at all; the status is the one that this amounts to. */
+  | { readonly _tag: "Refused"; readonly status: number; readonly reason: string; readonly isUnreached?: boolean }
   /** The caller hung up before our answer. */
   | { readonly _tag: "Canceled"; readonly reason: string }
   /** Our answer has been acknowledged; with the peer's description when the offer was ours. */
@@ -32,8 +32,17 @@ export type CallEvent =
 export type Output =
   /** A response to the request with this key of its transaction. */
   | { readonly _tag: "Respond"; readonly key: string; readonly response: Response }
-  /** A request, without Via. `isUnwanted`: it is of a dialog that is ended at once, and its response is not for the call. */
-  | { readonly _tag: "Request"; readonly id: string; readonly request: Request; readonly isUnwanted?: boolean }
+  /**
+   * A request, without Via. `isUnwanted`: it is of a dialog that is ended at once, and its response is not for the call.
+   * `hasAlternative`: as in `Locate`.
+   */
+  | {
+      readonly _tag: "Request"
+      readonly id: string
+      readonly request: Request
+      readonly isUnwanted?: boolean
+      readonly hasAlternative?: boolean
+    }
   /** Cancel the INVITE with this id. */
   | { readonly _tag: "Cancel"; readonly id: string }
   | { readonly _tag: "Event"; readonly event: CallEvent }

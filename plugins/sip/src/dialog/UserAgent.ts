@@ -4,7 +4,7 @@ import * as Message from "../message/Message.ts"
 import * as Parser from "../message/Parser.ts"
 import { methods, refusalOf } from "../message/RequestCheck.ts"
 import { serialize } from "../message/Serializer.ts"
-import { paramOf } from "../message/Syntax.ts"
+import { decimal, paramOf } from "../message/Syntax.ts"
 import { isReliable, onFlow, type Peer } from "../transaction/Peer.ts"
 import { withSource } from "../transaction/ReceivedVia.ts"
 import type { Timing } from "../transaction/Timing.ts"
@@ -18,6 +18,7 @@ import { initialInvite, type NewCall } from "./InitialInvite.ts"
 import { LargeRequests } from "./LargeRequests.ts"
 import * as Outbound from "./Outbound.ts"
 import type { Output } from "./Output.ts"
+import { type Pending, Targets } from "./Targets.ts"
 
 export interface Options {
   readonly timing: Timing
@@ -31,7 +32,12 @@ export interface Options {
   readonly hasTcp: boolean
 }
 
+/** How long a server may take to answer while others are left, in ms: three retransmissions over UDP. */
+const nextTargetMs = 4000
+
 type Respond = (status: number, reason: string, headers?: Headers) => ReadonlyArray<AgentEffect>
+
+const isCanceled = (call: Call.Call): boolean => call._tag === "Outbound" && call.is.canceling !== "no"
 
 const isLateAnswer = (sent: Request, { status }: Response): boolean =>
   sent.method === "INVITE" && status >= 200 && status < 300
@@ -42,6 +48,7 @@ export class UserAgent {
   readonly #transactions: Transactions.Transactions
   readonly #calls = new CallTable()
   readonly #large = new LargeRequests()
+  readonly #targets = new Targets()
 
   constructor(options: Options) {
     this.#options = options
@@ -97,8 +104,8 @@ export class UserAgent {
     const { random, timing } = this.#options
     const [localTag, callId] = [random().slice(0, 16), random()]
     const invite = initialInvite(newCall, callId, localTag)
-    const { account, contact } = newCall
-    const [call, outputs] = Outbound.start({ invite, contact, account, timing, salt: random() })
+    const { account, contact, hasAlternative = false } = newCall
+    const [call, outputs] = Outbound.start({ invite, contact, account, hasAlternative, timing, salt: random() })
     this.#calls.add(id, {
       call,
       callId,
@@ -121,18 +128,31 @@ export class UserAgent {
     return [{ _tag: "Locate", call, id: request.method, request }]
   }
 
-  /** Sends a request that was to be located: a large one by TCP, and over UDP where that is refused. */
-  send(located: Locate, server: Peer, now: number): ReadonlyArray<AgentEffect> {
-    const { call, flow, id, request } = located
-    const found = onFlow(server, flow)
+  /**
+   * Sends a request that was to be located, to the first of these servers that answers (RFC 3263, 4.3). A large one goes by
+   * TCP, and over UDP where that is refused.
+   */
+  send(located: Locate, found: ReadonlyArray<Peer>, now: number): ReadonlyArray<AgentEffect> {
+    const servers = found.map((each) => onFlow(each, located.flow))
+    const [first, ...others] = this.#targets.inOrder(servers, Message.callId(located.request), now)
+    return first === undefined ? this.unreachable(located, now) : this.#sendTo(located, first, others, now)
+  }
+
+  #sendTo(located: Locate, found: Peer, others: ReadonlyArray<Peer>, now: number): ReadonlyArray<AgentEffect> {
+    const { call, id, request } = located
     const branch = `z9hG4bK${this.#options.random().slice(0, 24)}`
     const direct = this.#withVia(request, found, branch)
     const size = found.transport === "udp" && this.#options.hasTcp ? serialize(direct).length : 0
     const peer = this.#large.peerFor(size, found, now)
-    if (request.method !== "ACK") this.#calls.own(branch, { call, id, sent: request }, peer)
-    if (peer === found) return this.#run(this.#transactions.request(direct, peer, now), now)
+    const answerWithin = others.length > 0 || located.hasAlternative === true ? nextTargetMs : undefined
+    if (request.method !== "ACK") {
+      this.#calls.own(branch, { call, id, sent: request }, peer)
+      this.#targets.sent(branch, { located, peer: found, others })
+    }
+    if (peer === found) return this.#run(this.#transactions.request(direct, peer, now, answerWithin), now)
     this.#large.switched(branch, located, found)
-    return this.#run(this.#transactions.request(this.#withVia(request, peer, branch), peer, now), now)
+    const large = this.#withVia(request, peer, branch)
+    return this.#run(this.#transactions.request(large, peer, now, answerWithin), now)
   }
 
   /** The next hop of a request was not found, or no connection to it. */
@@ -148,7 +168,7 @@ export class UserAgent {
     const again = this.#large.refused(branch, now)
     if (again === undefined) return this.#run(failed, now)
     this.#calls.disown(branch)
-    return this.send(again.located, again.peer, now)
+    return this.#sendTo(again.located, again.peer, this.#targets.take(branch)?.others ?? [], now)
   }
 
   #withVia(request: Request, peer: Peer, branch: string): Request {
@@ -176,6 +196,8 @@ export class UserAgent {
         if (effect.request.method === "CANCEL") return []
         this.#large.answered(effect.branch)
         const owner = this.#calls.owner(effect.branch)
+        const elsewhere = this.#answered(effect, owner, now)
+        if (elsewhere !== undefined) return elsewhere
         if (effect.response.status >= 200 && effect.request.method !== "INVITE") this.#calls.disown(effect.branch)
         if (owner !== undefined) return this.#responded(owner, effect.response, now)
         return isLateAnswer(effect.request, effect.response) ? this.#declined(effect.response) : []
@@ -185,10 +207,51 @@ export class UserAgent {
       case "Failed": {
         if (effect.request.method === "CANCEL") return []
         const owner = this.#calls.owner(effect.branch)
+        const pending = this.#targets.take(effect.branch)
+        if (pending !== undefined) this.#targets.isDown(pending.peer, now)
+        const elsewhere = this.#elsewhere(effect.branch, pending, owner, now)
+        if (elsewhere !== undefined) return elsewhere
         this.#calls.disown(effect.branch)
         return owner === undefined ? [] : this.#failed(owner, effect.reason, now)
       }
     }
+  }
+
+  /** A server has answered: with 503 the request goes to the next one. Undefined: the response is for its owner. */
+  #answered(
+    { branch, response }: Extract<Transactions.Effect, { readonly _tag: "Response" }>,
+    owner: Owner | undefined,
+    now: number
+  ): ReadonlyArray<AgentEffect> | undefined {
+    const pending = this.#targets.take(branch)
+    if (pending === undefined) return undefined
+    // Later responses of this transaction may still be a 503.
+    if (response.status < 200) this.#targets.sent(branch, pending)
+    if (response.status !== 503) {
+      this.#targets.isUp(pending)
+      return undefined
+    }
+    const pause = decimal(Message.header(response, "retry-after")?.split(/[ ;(]/, 1)[0] ?? "", 2 ** 31)
+    if (pause !== undefined) this.#targets.isDown(pending.peer, now, pause)
+    return this.#elsewhere(branch, pending, owner, now)
+  }
+
+  /** Sends a request to the next server. Undefined: there is none, or the request is not wanted any more. */
+  #elsewhere(
+    branch: string,
+    pending: Pending | undefined,
+    owner: Owner | undefined,
+    now: number
+  ): ReadonlyArray<AgentEffect> | undefined {
+    const [next, ...others] = pending?.others ?? []
+    if (pending === undefined || next === undefined || owner === undefined) return undefined
+    const call = this.#calls.get(owner.call)?.call
+    const isWanted = owner.sent.method !== "INVITE" || (call !== undefined && !isCanceled(call))
+    if (!isWanted) return undefined
+    this.#calls.disown(branch)
+    // The next server has not yet answered the INVITE, so that there is nothing to cancel.
+    if (call?._tag === "Outbound") this.#calls.update(owner.call, { ...call, is: { ...call.is, isProceeding: false } })
+    return this.#sendTo(pending.located, next, others, now)
   }
 
   #failed({ call, sent }: Owner, reason: "timeout" | "transport", now: number): ReadonlyArray<AgentEffect> {
@@ -308,14 +371,17 @@ export class UserAgent {
     return outputs.flatMap((output) => this.#output(id, output, now, flow))
   }
 
+  #locate(call: string, output: Extract<Output, { readonly _tag: "Request" }>, flow: Peer | undefined): Locate {
+    const { hasAlternative = false, id, isUnwanted = false, request } = output
+    return { _tag: "Locate", call: isUnwanted ? "" : call, id, request, flow, hasAlternative }
+  }
+
   #output(id: string, output: Output, now: number, flow: Peer | undefined): ReadonlyArray<AgentEffect> {
     switch (output._tag) {
       case "Respond":
         return this.#run(this.#transactions.respond(output.key, output.response, now), now)
       case "Request":
-        return [
-          { _tag: "Locate", call: output.isUnwanted === true ? "" : id, id: output.id, request: output.request, flow }
-        ]
+        return [this.#locate(id, output, flow)]
       case "Cancel": {
         const branch = this.#calls.get(id)?.branches.get(output.id)
         return branch === undefined ? [] : this.#run(this.#transactions.cancel(branch, now), now)

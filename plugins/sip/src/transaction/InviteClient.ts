@@ -20,8 +20,8 @@ import { type ClientTransaction, isProvisional, isSuccess, nothing, type Setting
  * | completed  | timer D       | terminated |                             |
  */
 export const start = (request: Request, setting: Setting, now: number): Step<ClientTransaction> => {
-  const { reliable, timing } = setting
-  const timers = { B: now + 64 * timing.t1, ...(reliable ? {} : { A: now + timing.t1 }) }
+  const { answerWithin, reliable, timing } = setting
+  const timers = { B: now + (answerWithin ?? 64 * timing.t1), ...(reliable ? {} : { A: now + timing.t1 }) }
   return [{ ...setting, state: "calling", request, timers, interval: timing.t1 }, [{ _tag: "Send", message: request }]]
 }
 

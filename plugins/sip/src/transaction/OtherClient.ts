@@ -15,8 +15,8 @@ import { type ClientTransaction, isProvisional, nothing, type Setting, type Step
  * | completed  | timer K  | terminated |                                    |
  */
 export const start = (request: Request, setting: Setting, now: number): Step<ClientTransaction> => {
-  const { reliable, timing } = setting
-  const timers = { F: now + 64 * timing.t1, ...(reliable ? {} : { E: now + timing.t1 }) }
+  const { answerWithin, reliable, timing } = setting
+  const timers = { F: now + (answerWithin ?? 64 * timing.t1), ...(reliable ? {} : { E: now + timing.t1 }) }
   return [{ ...setting, state: "trying", request, timers, interval: timing.t1 }, [{ _tag: "Send", message: request }]]
 }
 

@@ -15,6 +15,8 @@ export interface Setting {
   /** Whether the transport loses nothing: TCP, TLS. */
   readonly reliable: boolean
   readonly timing: Timing
+  /** Milliseconds in which a response must come to a request of ours; absent: 64 T1. */
+  readonly answerWithin?: number
 }
 
 /** `calling`, `trying`: nothing came yet. `accepted`: a 2xx passed (RFC 6026). `terminated`: it can be dropped. */

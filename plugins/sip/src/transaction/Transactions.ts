@@ -86,10 +86,17 @@ export class Transactions {
     return this.#clients.size + this.#servers.size
   }
 
-  /** Begins a request of ours, whose topmost Via has a unique branch. An ACK of a 2xx is just sent. */
-  request(request: Request, peer: Peer, now: number): ReadonlyArray<Effect> {
+  /**
+   * Begins a request of ours, whose topmost Via has a unique branch. An ACK of a 2xx is just sent. `answerWithin`: see
+   * {@link ClientTransaction}.
+   */
+  request(request: Request, peer: Peer, now: number, answerWithin?: number): ReadonlyArray<Effect> {
     if (request.method === "ACK") return [{ _tag: "Send", message: request, peer }]
-    const setting = { reliable: isReliable(peer), timing: this.#timing }
+    const setting = {
+      reliable: isReliable(peer),
+      timing: this.#timing,
+      ...(answerWithin === undefined ? {} : { answerWithin })
+    }
     const machine = request.method === "INVITE" ? InviteClient : OtherClient
     return this.#keepClient(this.#clientKey(request), peer, machine.start(request, setting, now))
   }

@@ -94,7 +94,8 @@ describe("A call", () => {
     const { callee, caller, network } = setUp(() => [])
     dial(network, caller, callee)
     network.run(40_000)
-    expect(caller.events).toEqual([["call", { _tag: "Refused", status: 408, reason: "no response to INVITE" }]])
+    const refused = { _tag: "Refused", status: 408, reason: "no response to INVITE", isUnreached: true }
+    expect(caller.events).toEqual([["call", refused]])
   })
 
   it("gets BYE within 40 s when the answer is never acknowledged, after repetitions of the 200", () => {

@@ -34,6 +34,8 @@ export class VirtualNetwork {
   readonly #nodes = new Map<string, Node>()
   #flying: Array<{ readonly at: number; readonly to: string; readonly from: string; readonly bytes: Uint8Array }> = []
   fate: Fate
+  /** The addresses of a name, in the order to be tried. */
+  readonly servers = new Map<string, ReadonlyArray<string>>()
 
   constructor(fate: Fate = () => [1]) {
     this.fate = fate
@@ -66,8 +68,9 @@ export class VirtualNetwork {
       else if (effect._tag === "Locate") {
         const hop = Dialog.nextHop(effect.request)
         const host = hop?._tag === "Sip" ? hop.host : ""
-        const peer: Peer = { transport: "udp", address: host, port: hop?._tag === "Sip" ? (hop.port ?? 5060) : 5060 }
-        this.perform(node, node.agent.send(effect, peer, this.now))
+        const port = hop?._tag === "Sip" ? (hop.port ?? 5060) : 5060
+        const peers = (this.servers.get(host) ?? [host]).map((address): Peer => ({ transport: "udp", address, port }))
+        this.perform(node, node.agent.send(effect, peers, this.now))
       } else if (effect._tag === "Event") {
         node.events.push([effect.call, effect.event])
         node.react(effect.call, effect.event)

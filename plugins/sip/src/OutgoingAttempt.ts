@@ -1,0 +1,137 @@
+import { randomBytes } from "node:crypto"
+import { type CallLeg, DialFailed, type DialProgress, type OutgoingCall } from "@svc/providers/Telephony"
+import { Data, Deferred, Effect } from "effect"
+import { type CallContext, callOptions } from "./CallContext.ts"
+import * as CallMedia from "./CallMedia.ts"
+import { outcomeOf } from "./CallParty.ts"
+import type { Codec } from "./Codec.ts"
+import type { CallEvent } from "./dialog/Output.ts"
+import { LegEvents } from "./LegEvents.ts"
+import { contact } from "./message/Contact.ts"
+import type { Headers } from "./message/Message.ts"
+import { SipCall } from "./SipCall.ts"
+import { addressAt, hostOf, type Trunk, transportOf } from "./Trunk.ts"
+import { bracketed } from "./transport/LocalAddress.ts"
+
+/** A call was not answered. `isElsewhere`: another trunk may be able to place it, because this one was not there. */
+export class AttemptFailed extends Data.TaggedError("AttemptFailed")<{
+  readonly failure: DialFailed
+  readonly isElsewhere: boolean
+}> {}
+
+/** Where one attempt goes. */
+export interface Attempt {
+  readonly trunk: Trunk
+  /** Whether another trunk can be tried. */
+  readonly hasAlternative: boolean
+  /** The Request-URI. */
+  readonly uri: string
+  readonly headers: Headers
+  /** Those that both sides may take, the preferred one first. */
+  readonly codecs: readonly [Codec, ...ReadonlyArray<Codec>]
+}
+
+/** Calls over one trunk, until the call is answered or has failed. Interruption hangs up. */
+export const place = (
+  context: CallContext,
+  call: OutgoingCall,
+  { codecs, hasAlternative, headers, trunk, uri }: Attempt,
+  progress: DialProgress | undefined
+): Effect.Effect<CallLeg, AttemptFailed> =>
+  Effect.gen(function* () {
+    const { listeners, media, signaling } = context
+    const [codec] = codecs
+    const id = randomBytes(16).toString("hex")
+    const events = new LegEvents()
+    const outcome = yield* Deferred.make<CallLeg, AttemptFailed>()
+    let isAnswered = false
+    let hasRung = false
+    const emit: typeof events.emit = (event) => {
+      if (isAnswered) events.emit(event)
+      else if (event._tag === "Audio" && event.payload.length > 0) progress?.onEarlyMedia?.(event.payload, codec.format)
+    }
+    // That by which the peer is seen: the trunk's, where it is an address already.
+    const peer = hostOf(trunk)
+    const address = signaling.addressFor(peer)
+    const audio = yield* CallMedia.open(media, emit, {
+      codecs,
+      codec,
+      address,
+      sessionId: String(Number.parseInt(id.slice(0, 8), 16)),
+      source: undefined
+    }).pipe(
+      Effect.mapError(({ message }) => {
+        const failure = new DialFailed({ outcome: "failed", reason: message })
+        return new AttemptFailed({ failure, isElsewhere: false })
+      })
+    )
+    const sipCall = new SipCall(audio, events, {
+      ...callOptions(context, { call: id, peer, trunk, user: call.from }),
+      command: (command) => signaling.perform(signaling.agent.command(id, command, signaling.now()))
+    })
+    const refuse = (status: number, reason: string, isElsewhere: boolean): void => {
+      const text = reason === "" ? `the trunk answered ${status}` : reason
+      const failure = new DialFailed({ outcome: outcomeOf(status), reason: text, code: String(status) })
+      Deferred.unsafeDone(outcome, new AttemptFailed({ failure, isElsewhere }))
+    }
+    const hangup = (): void =>
+      signaling.perform(signaling.agent.command(id, { _tag: "Hangup", reason: "given up" }, signaling.now()))
+    const onAnswer = (sdp: Uint8Array): void => {
+      isAnswered = audio.accept(sdp)
+      const leg = { ...sipCall.leg, carrierCallId: signaling.agent.callId(id) ?? id }
+      if (isAnswered) {
+        sipCall.watch()
+        Deferred.unsafeDone(outcome, Effect.succeed(leg))
+      } else {
+        hangup()
+        refuse(488, "the phone's answer has no audio in common with us", false)
+      }
+    }
+    const on = (event: CallEvent): void => {
+      if (event._tag === "Refused" || event._tag === "Ended") listeners.delete(id)
+      if (isAnswered) sipCall.on(event)
+      else if (event._tag === "Ringing") {
+        if (event.sdp !== undefined) audio.accept(event.sdp)
+        if (!hasRung && event.status === 180) progress?.onRinging?.()
+        hasRung = hasRung || event.status === 180
+      } else if (event._tag === "Refused") {
+        const isUnavailable = event.isUnreached === true || event.status === 503
+        refuse(event.status, event.reason, isUnavailable && !hasRung)
+      } else if (event._tag === "Answered") onAnswer(event.sdp)
+      else if (event._tag === "Ended") refuse(500, "the call ended as it was answered", false)
+    }
+    listeners.set(id, on)
+    const transport = transportOf(trunk)
+    const ours = contact({
+      transport,
+      host: bracketed(address),
+      port: signaling.portOf(transport),
+      user: call.from,
+      isSips: trunk.uri.scheme === "sips"
+    })
+    const invite = Effect.sync(() =>
+      signaling.perform(
+        signaling.agent.invite(
+          id,
+          {
+            uri,
+            from: `<${addressAt(trunk, call.from)}>`,
+            to: `<${uri}>`,
+            contact: ours,
+            headers,
+            routes: [],
+            sdp: audio.offer(),
+            account: trunk.account,
+            hasAlternative
+          },
+          signaling.now()
+        )
+      )
+    )
+    // Also after the answer: the engine does not have the leg yet.
+    const giveUp = Effect.zipRight(Effect.sync(hangup), audio.close)
+    return yield* Effect.zipRight(invite, Deferred.await(outcome)).pipe(
+      Effect.onInterrupt(() => giveUp),
+      Effect.tapError(() => audio.close)
+    )
+  })

@@ -1,0 +1,107 @@
+import { Schema } from "effect"
+import { paramOf } from "./message/Syntax.ts"
+import * as Uri from "./message/Uri.ts"
+
+const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
+
+/** The trunk: `sip:host`, with a port and `;transport=tcp`, `udp` or `tls` as wanted; or `sips:host`, which is TLS. */
+export const trunkOf = (value: string): Uri.SipUri | undefined => {
+  const uri = Uri.parse(value.trim())
+  if (uri?._tag !== "Sip" || uri.user !== undefined || uri.headers.length > 0) return undefined
+  const named = paramOf(uri.params, "transport")?.toLowerCase()
+  const possible = uri.scheme === "sips" ? ["tls", "tcp", undefined] : ["udp", "tcp", "tls", undefined]
+  return possible.includes(named) ? uri : undefined
+}
+
+/** Numbers of a trunk: `+4930123`, or all that begin so, `+4930*`. `+` and separators do not matter. */
+export const numbersOf = (value: string): ReadonlyArray<string> =>
+  value.split(",").flatMap((part) => (part.trim() === "" ? [] : [part.replace(/[-+.() ]/g, "")]))
+
+const uri = Schema.String.pipe(
+  Schema.filter((value) => trunkOf(value) !== undefined, {
+    message: () => "must be sip:host:port, with ;transport=tcp or tls where it is wanted, or sips:host"
+  })
+)
+
+const numbers = Schema.String.pipe(
+  Schema.filter((value) => numbersOf(value).length > 0 && numbersOf(value).every((each) => /^\d*\*?$/.test(each)), {
+    message: () => "must be numbers or beginnings of numbers, such as +493012345,+4940*"
+  })
+)
+
+/** The settings of the first trunk, `SVC_SIP_TRUNK_URI` and so on; that to register is `SVC_SIP_REGISTER`. */
+export const firstTrunk = {
+  trunkUri: optional(uri),
+  trunkUsername: optional(Schema.NonEmptyString),
+  trunkPassword: optional(Schema.Redacted(Schema.NonEmptyString)),
+  trunkNumbers: optional(numbers),
+  register: optional(Schema.BooleanFromString)
+}
+
+const field = {
+  Uri: firstTrunk.trunkUri,
+  Username: firstTrunk.trunkUsername,
+  Password: firstTrunk.trunkPassword,
+  Numbers: firstTrunk.trunkNumbers,
+  Register: firstTrunk.register
+}
+
+const places = ["2", "3", "4", "5", "6", "7", "8", "9"] as const
+
+type Place = (typeof places)[number]
+
+type Fields = { readonly [P in Place as `trunk${P}Uri`]: typeof field.Uri } & {
+  readonly [P in Place as `trunk${P}Username`]: typeof field.Username
+} & { readonly [P in Place as `trunk${P}Password`]: typeof field.Password } & {
+  readonly [P in Place as `trunk${P}Numbers`]: typeof field.Numbers
+} & { readonly [P in Place as `trunk${P}Register`]: typeof field.Register }
+
+/** The settings of further trunks: `SVC_SIP_TRUNK2_URI`, `SVC_SIP_TRUNK2_REGISTER` and so on. */
+export const furtherTrunks = Object.fromEntries(
+  places.flatMap((place) => Object.entries(field).map(([name, schema]) => [`trunk${place}${name}`, schema]))
+  // The names that are made here are those of the type, which the compiler cannot compute.
+) as unknown as Fields
+
+/** Settings of trunks, decoded. */
+export type TrunkSettings = Schema.Struct.Type<typeof firstTrunk & Fields>
+
+/** What one trunk was configured with. */
+export interface ConfiguredTrunk {
+  /** What its variables begin with: `SVC_SIP_TRUNK`. */
+  readonly variable: string
+  /** The variable that makes it register. */
+  readonly registerVariable: string
+  readonly uri: string | undefined
+  readonly username: string | undefined
+  readonly password: Schema.Schema.Type<Schema.Redacted<typeof Schema.String>> | undefined
+  readonly numbers: ReadonlyArray<string>
+  readonly register: boolean
+}
+
+/** The trunks of which something is set, in the order of their numbers. */
+export const configuredTrunks = (settings: TrunkSettings): ReadonlyArray<ConfiguredTrunk> => {
+  const first: ConfiguredTrunk = {
+    variable: "SVC_SIP_TRUNK",
+    registerVariable: "SVC_SIP_REGISTER",
+    uri: settings.trunkUri,
+    username: settings.trunkUsername,
+    password: settings.trunkPassword,
+    numbers: numbersOf(settings.trunkNumbers ?? ""),
+    register: settings.register ?? false
+  }
+  const further = places.map(
+    (place): ConfiguredTrunk => ({
+      variable: `SVC_SIP_TRUNK${place}`,
+      registerVariable: `SVC_SIP_TRUNK${place}_REGISTER`,
+      uri: settings[`trunk${place}Uri`],
+      username: settings[`trunk${place}Username`],
+      password: settings[`trunk${place}Password`],
+      numbers: numbersOf(settings[`trunk${place}Numbers`] ?? ""),
+      register: settings[`trunk${place}Register`] ?? false
+    })
+  )
+  return [first, ...further].filter(
+    ({ numbers: owned, password, register, uri: at, username }) =>
+      at !== undefined || username !== undefined || password !== undefined || owned.length > 0 || register
+  )
+}
