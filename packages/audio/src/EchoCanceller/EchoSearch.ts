@@ -1,3 +1,4 @@
+import { CrossCorrelation } from "./CrossCorrelation.ts"
 import { heardLateMs, type SoundHistory } from "./SoundHistory.ts"
 
 /** Both sounds are compared at 4 kHz: 500 ms at most. */
@@ -13,6 +14,9 @@ const refinedMs = 200
 /** What was heard, and what was sent from the longest delay before it on. Used in one search at a time. */
 const heard = new Float32Array(longest)
 const sent = new Float32Array(longest + longestDelay)
+
+/** By their sizes: for 200 ms of sound near a known delay and at all delays, and for all else. */
+const correlations = [2048, 4096, 8192].map((size) => ({ size, correlation: new CrossCorrelation(size) }))
 
 /** How much of what was heard is an echo, from 0 to 1, and its delay in samples of the history. */
 export interface EchoMatch {
@@ -40,6 +44,11 @@ export const searchEcho = (history: SoundHistory, ms: number, least = 0, most = 
     energy += (heard[i] ?? 0) ** 2
     sentEnergy += (sent[i + last - first] ?? 0) ** 2
   }
+  const compared = length + last - first
+  const products = correlations
+    .find(({ size }) => size >= compared)
+    ?.correlation.of(heard, length, sent, compared)
+  if (products === undefined) return noMatch
   let likeness = 0
   let best = first
   for (let delay = first; delay <= last; delay++) {
@@ -47,9 +56,7 @@ export const searchEcho = (history: SoundHistory, ms: number, least = 0, most = 
     if (delay > first) sentEnergy += (sent[from] ?? 0) ** 2 - (sent[from + length] ?? 0) ** 2
     // Nothing was sent then.
     if (sentEnergy <= length) continue
-    let product = 0
-    for (let i = 0; i < length; i++) product += (heard[i] as number) * (sent[from + i] as number)
-    const found = Math.abs(product) / Math.sqrt(energy * sentEnergy + 1)
+    const found = Math.abs(products[from] ?? 0) / Math.sqrt(energy * sentEnergy + 1)
     if (found <= likeness) continue
     likeness = found
     best = delay

@@ -60,7 +60,14 @@ export class SoundHistory {
   }
 
   #write(ring: Int16Array, frame: Int16Array, from: number): void {
-    for (let n = 0; n < frame.length; n++) ring[(from + n) & this.mask] = frame[n] ?? 0
+    const at = from & this.mask
+    const beforeEnd = ring.length - at
+    if (frame.length <= beforeEnd) {
+      ring.set(frame, at)
+      return
+    }
+    ring.set(frame.subarray(0, beforeEnd), at)
+    ring.set(frame.subarray(beforeEnd), 0)
   }
 
   #silence(ring: Int16Array, from: number, to: number): void {
