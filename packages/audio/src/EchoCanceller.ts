@@ -1,6 +1,7 @@
 import { EchoFilter } from "./EchoCanceller/EchoFilter.ts"
 import { type EchoMatch, longestDelayMs, noMatch, searchEcho } from "./EchoCanceller/EchoSearch.ts"
 import { SoundHistory } from "./EchoCanceller/SoundHistory.ts"
+import { powerOf } from "./Power.ts"
 
 const frameMs = 20
 /** The mean square below which a frame is quiet: 61 dB below full scale; and the loudest background that counts as quiet. */
@@ -68,8 +69,8 @@ export class EchoCanceller {
   sound: HeardSound = "quiet"
   /** The last frame without the echo. */
   readonly clean: Int16Array
-  /** The energy of the last frame, as a sum of squares. */
-  energy = 0
+  /** The power of the last frame, as a mean square. */
+  power = 0
   readonly #history: SoundHistory
   readonly #filter: EchoFilter
   readonly #rest: Float64Array
@@ -98,9 +99,9 @@ export class EchoCanceller {
   /** Takes a frame that was heard from `time` on, in ms. */
   push(heard: Int16Array, time: number, isEchoPossible: boolean): void {
     this.#history.putHeard(heard, time)
-    const energy = energyOf(heard)
-    this.energy = energy
-    this.#followBackground(energy / heard.length, isEchoPossible)
+    this.power = powerOf(heard)
+    const energy = this.power * heard.length
+    this.#followBackground(this.power, isEchoPossible)
     this.clean.set(heard)
     const isQuiet = energy < this.#quietEnergy
     this.sound = isQuiet ? "quiet" : "unknown"
@@ -276,10 +277,4 @@ export class EchoCanceller {
     for (let n = frames; n > 0; n--) left += this.#filter.subtract(end - n * length, this.#rest)
     return left / energy
   }
-}
-
-const energyOf = (frame: Int16Array): number => {
-  let energy = 0
-  for (let i = 0; i < frame.length; i++) energy += (frame[i] ?? 0) ** 2
-  return energy
 }

@@ -6,7 +6,7 @@ const fading = 0.5 ** (1 / 100)
 const silence = 400
 
 /**
- * For how long the line has been quiet, from 20 ms frames. Unlike voice activity it does not wait: it also reports the
+ * For how long the line has been quiet, from frames of 20 ms. Unlike voice activity it does not wait: it also reports the
  * short gaps within words, and takes steady noise for sound.
  */
 export class QuietMeter {
@@ -18,13 +18,8 @@ export class QuietMeter {
     return this.#frames * 20
   }
 
-  push(frame: Int16Array): void {
-    let sum = 0
-    for (let at = 0; at < frame.length; at++) {
-      const sample = frame[at] ?? 0
-      sum += sample * sample
-    }
-    const power = frame.length === 0 ? 0 : sum / frame.length
+  /** Takes the power of the next frame, as a mean square of PCM16. */
+  push(power: number): void {
     this.#loudest = Math.max(power, this.#loudest * fading)
     const isQuiet = power < Math.max(silence, this.#loudest * quietRatio)
     this.#frames = isQuiet ? this.#frames + 1 : 0

@@ -3,8 +3,6 @@ const frameMs = 20
 const kept = 64
 /** A frame heard is at most this many slots behind. */
 const furthestBehind = 10
-/** Slots without a frame heard of which it is told what was sent: 1 s. */
-const mostMissed = 50
 /** Frames after which a constant delay of what is heard is removed: 1 s. */
 const window = 50
 
@@ -14,7 +12,7 @@ const window = 50
  * it is ahead of the time, or was behind it for a second.
  */
 export class SentFrames {
-  readonly #frames: ReadonlyArray<Uint8Array>
+  readonly #frames: ReadonlyArray<Int16Array>
   /** The slot of 20 ms in which each of them was sent. */
   readonly #slots = new Float64Array(kept).fill(-1)
   #sentSlot = Number.NEGATIVE_INFINITY
@@ -24,13 +22,13 @@ export class SentFrames {
   /** Frames still to come of those that arrive together. */
   #together = 0
 
-  /** `frameBytes`: the bytes of a frame. */
-  constructor(frameBytes: number) {
-    this.#frames = Array.from({ length: kept }, () => new Uint8Array(frameBytes))
+  /** `frameSamples`: the samples of a frame. */
+  constructor(frameSamples: number) {
+    this.#frames = Array.from({ length: kept }, () => new Int16Array(frameSamples))
   }
 
   /** Keeps a copy of a frame that is sent at `now`, in milliseconds. */
-  put(frame: Uint8Array, now: number): void {
+  put(frame: Int16Array, now: number): void {
     const time = Math.floor(now / frameMs)
     const next = this.#sentSlot + 1
     // A frame that is sent a little early or late belongs to the slot after the one before it.
@@ -46,32 +44,20 @@ export class SentFrames {
     this.#heardSlot = Math.min(this.#heardSlot, Math.floor(now / frameMs) - count)
   }
 
-  /**
-   * The frame that was sent while the next frame heard, which arrives at `now`, was; undefined: none. `onMissed` gets before,
-   * in order, what was sent in the slots in which the line was silent and nothing was heard, 50 at most.
-   */
-  take(now: number, onMissed: (frame: Uint8Array | undefined) => void = ignore): Uint8Array | undefined {
+  /** The frame that was sent while the next frame heard, which arrives at `now`, was; undefined: none. */
+  take(now: number): Int16Array | undefined {
     const time = Math.floor(now / frameMs)
     const next = Math.min(this.#heardSlot + 1, time)
     const isBehind = time - next > furthestBehind + this.#together
     this.#heardSlot = isBehind ? time - Math.max(0, this.#together - 1) : next
     this.#together = Math.max(0, this.#together - 1)
-    if (isBehind) {
-      for (let slot = Math.max(next, time - mostMissed); slot < this.#heardSlot; slot++) onMissed(this.#at(slot))
-    }
     this.#leastBehind = Math.min(this.#leastBehind, time - this.#heardSlot)
     if (++this.#heard === window) {
       this.#heardSlot += this.#leastBehind
       this.#heard = 0
       this.#leastBehind = window
     }
-    return this.#at(this.#heardSlot)
-  }
-
-  #at(slot: number): Uint8Array | undefined {
-    const at = slot % kept
-    return this.#slots[at] === slot ? this.#frames[at] : undefined
+    const at = this.#heardSlot % kept
+    return this.#slots[at] === this.#heardSlot ? this.#frames[at] : undefined
   }
 }
-
-const ignore = () => {}

@@ -12,7 +12,7 @@ const part = 1 / 2
 const silence = 400
 
 /**
- * Whether a sound goes on whose voice activity has ended, from 20 ms frames: a detector takes a sound that stays the same
+ * Whether a sound goes on whose voice activity has ended, from frames of 20 ms: a detector takes a sound that stays the same
  * for a few seconds for the noise of the line, and so does not hear that it goes on.
  */
 export class SoundLevel {
@@ -21,13 +21,9 @@ export class SoundLevel {
   /** The power of the sound whose voice activity has ended. */
   #sound = 0
 
-  push(frame: Int16Array): void {
-    let sum = 0
-    for (let at = 0; at < frame.length; at++) {
-      const sample = frame[at] ?? 0
-      sum += sample * sample
-    }
-    this.#powers[this.#count++ % kept] = frame.length === 0 ? 0 : sum / frame.length
+  /** Takes the power of the next frame, as a mean square of PCM16. */
+  push(power: number): void {
+    this.#powers[this.#count++ % kept] = power
   }
 
   /** Voice activity ended `late` milliseconds ago. Returns whether the sound goes on as loud as it was. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { powerOf } from "../src/Power.ts"
 import { QuietMeter } from "../src/QuietMeter.ts"
 
 const frame = (amplitude: number): Int16Array =>
@@ -8,7 +9,7 @@ const frame = (amplitude: number): Int16Array =>
 const quietAfter = (amplitudes: ReadonlyArray<number>): ReadonlyArray<number> => {
   const meter = new QuietMeter()
   return amplitudes.map((amplitude) => {
-    meter.push(frame(amplitude))
+    meter.push(powerOf(frame(amplitude)))
     return meter.quietMs
   })
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { powerOf } from "../src/Power.ts"
 import { SoundLevel } from "../src/SoundLevel.ts"
 
 /** A level that got so many frames of each amplitude. */
@@ -6,7 +7,7 @@ const levelOf = (...parts: ReadonlyArray<readonly [frames: number, amplitude: nu
   const level = new SoundLevel()
   for (const [frames, amplitude] of parts)
     for (let n = 0; n < frames; n++)
-      level.push(new Int16Array(160).map((_, i) => (i % 2 === 0 ? amplitude : -amplitude)))
+      level.push(powerOf(new Int16Array(160).map((_, i) => (i % 2 === 0 ? amplitude : -amplitude))))
   return level
 }
 
@@ -48,7 +49,7 @@ describe("a sound whose voice activity has ended", () => {
     expect(level.ended(200)).toBe(true)
     const heard: Array<boolean> = []
     for (const amplitude of [4000, ...new Array<number>(9).fill(0)]) {
-      level.push(new Int16Array(160).fill(amplitude))
+      level.push(amplitude ** 2)
       heard.push(level.goesOn)
     }
     // Eight of 15 frames are half.

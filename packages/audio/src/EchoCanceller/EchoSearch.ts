@@ -45,9 +45,7 @@ export const searchEcho = (history: SoundHistory, ms: number, least = 0, most = 
     sentEnergy += (sent[i + last - first] ?? 0) ** 2
   }
   const compared = length + last - first
-  const products = correlations
-    .find(({ size }) => size >= compared)
-    ?.correlation.of(heard, length, sent, compared)
+  const products = correlations.find(({ size }) => size >= compared)?.correlation.of(heard, length, sent, compared)
   if (products === undefined) return noMatch
   let likeness = 0
   let best = first

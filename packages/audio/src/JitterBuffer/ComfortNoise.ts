@@ -51,8 +51,27 @@ export class ComfortNoise {
   /** The next sample. */
   next(): number {
     this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) | 0
-    const white = (this.#random / 2_147_483_648) * uniform * Math.sqrt(this.#power * (1 - this.#alike * this.#alike))
-    this.#last = this.#alike * this.#last + white
+    this.#last = this.#alike * this.#last + this.#random * this.#scale
     return this.#last
+  }
+
+  /** Writes the next samples. */
+  fill(out: Int16Array, offset: number, count: number): void {
+    const alike = this.#alike
+    const scale = this.#scale
+    let random = this.#random
+    let last = this.#last
+    for (let at = offset; at < offset + count; at++) {
+      random = (Math.imul(random, 1_664_525) + 1_013_904_223) | 0
+      last = alike * last + random * scale
+      out[at] = Math.round(last)
+    }
+    this.#random = random
+    this.#last = last
+  }
+
+  /** By what a random number of 32 bits becomes white noise. */
+  get #scale(): number {
+    return (uniform * Math.sqrt(this.#power * (1 - this.#alike * this.#alike))) / 2_147_483_648
   }
 }

@@ -74,7 +74,10 @@ export class LossConcealment {
   fill(out: Int16Array, offset: number, count: number, isStop: boolean): void {
     if (this.#filled < 0 || this.#joining > 0) this.#begin()
     if (isStop) this.#isStop = true
-    for (let i = 0; i < count; i++) out[offset + i] = this.#next()
+    const voice = Math.min(count, Math.max(0, (this.#isStop ? this.#stopped : this.#gone) - this.#filled))
+    for (let i = 0; i < voice; i++) out[offset + i] = this.#next()
+    this.#noise.fill(out, offset + voice, count - voice)
+    this.#filled += count - voice
   }
 
   #join(samples: Int16Array, offset: number, count: number): void {

@@ -17,8 +17,8 @@ const fadeSamples = 40
 
 /** Called synchronously from the media path. */
 export interface MediaListener {
-  /** One 20 ms frame of the caller; valid only during the call. */
-  readonly onFrame: (frame: Int16Array) => void
+  /** One 20 ms frame of the caller, valid only during the call, and its power as a mean square. */
+  readonly onFrame: (frame: Int16Array, power: number) => void
   /** What speech-to-text gets of it, without the agent's echo: no frame, one, or several. See {@link EchoGuard}. */
   readonly onCleanFrame: (frame: Int16Array) => void
   /** The caller started or stopped speaking `late` milliseconds ago. */
@@ -49,8 +49,6 @@ export class CallMedia implements FrameSource {
   private readonly echo: EchoGuard
   private readonly sent: SentFrames
   private readonly sentPcm: Int16Array
-  /** What was sent while a frame was heard. */
-  private readonly heardWith: Int16Array
   private isSpeaking = false
   /** Frames left in which the detector's speech belongs to the finished turn. */
   private hangover = 0
@@ -86,8 +84,7 @@ export class CallMedia implements FrameSource {
     this.codec = codecOf(options.format)
     this.frame = new Uint8Array(frameBytes(options.format))
     this.sentPcm = new Int16Array(frameSamples(options.format))
-    this.heardWith = new Int16Array(this.sentPcm.length)
-    this.sent = new SentFrames(this.frame.length)
+    this.sent = new SentFrames(this.sentPcm.length)
     this.wheel = options.wheel
     this.now = options.now
     this.send = options.send
@@ -136,12 +133,12 @@ export class CallMedia implements FrameSource {
   }
 
   private hear(frame: Int16Array, at: number): void {
-    this.detector.sent?.(this.sentDuring())
+    this.detector.sent?.(this.sent.take(this.now()))
     const found = this.detector.push(frame) === "speech"
     const whose = this.echo.judge(frame, found, at)
     this.setSpeaking(this.belongsToTurn(whose === "caller" || (whose === "unknown" && this.isSpeaking)))
     this.echo.passOn(frame)
-    this.listener.onFrame(frame)
+    this.listener.onFrame(frame, this.echo.power)
   }
 
   /**
@@ -186,14 +183,6 @@ export class CallMedia implements FrameSource {
       return false
     }
     return speech
-  }
-
-  /** What was sent during the frame that was just heard. */
-  private sentDuring(): Int16Array | undefined {
-    const bytes = this.sent.take(this.now())
-    if (bytes === undefined) return undefined
-    this.codec.decode(bytes, 0, this.heardWith.length, this.heardWith, 0)
-    return this.heardWith
   }
 
   private setSpeaking(on: boolean): void {
@@ -288,8 +277,8 @@ export class CallMedia implements FrameSource {
     if (this.stopped || !this.playout.read(this.frame)) return false
     if (this.fadesIn) this.fadeIn()
     this.send(this.frame)
-    this.sent.put(this.frame, this.now())
     this.codec.decode(this.frame, 0, this.sentPcm.length, this.sentPcm, 0)
+    this.sent.put(this.sentPcm, this.now())
     // The peer does not hear that this process is late.
     this.echo.sent(this.sentPcm, Math.min(this.now(), this.wheel.nextDue))
     this.tap?.sent(this.frame)

@@ -1,4 +1,5 @@
 import { EchoCanceller, type HeardSound } from "@svc/audio/EchoCanceller"
+import { powerOf } from "@svc/audio/Power"
 import { frameMs } from "@svc/providers/Audio"
 
 /** How long after the agent's last frame its echo may come, in ms, beside the network's own delay. */
@@ -22,9 +23,9 @@ const unansweredMs = 560
 const mostCompared = 7
 /** And after so many loud frames that were sent: 2 s. */
 const mostSent = 100
-/** Frames that are weaker than the loudest one by more than this make no echo that is heard, as a ratio of energies: 20 dB. */
+/** Frames that are weaker than the loudest one by more than this make no echo that is heard, as a ratio of powers: 20 dB. */
 const loudPart = 0.01
-/** No echo that matters is weaker than the loudest frame that was sent by more than this, as a ratio of energies: 40 dB. */
+/** No echo that matters is weaker than the loudest frame that was sent by more than this, as a ratio of powers: 40 dB. */
 const weakestEcho = 1e-4
 /** Speech is the caller's if two of the last ten frames have sound that is no echo. */
 const foreignWindow = 0b11_1111_1111
@@ -64,7 +65,7 @@ export class EchoGuard {
   #last: "frame" | "clean" | "silence" | "held" = "frame"
   /** In which of the last frames there was sound that is no echo, as bits. */
   #foreign = 0
-  /** When a frame was sent last, and the energy of the loudest one since the agent began to speak. */
+  /** When a frame was sent last, and the power of the loudest one since the agent began to speak. */
   #sentAt = Number.NEGATIVE_INFINITY
   #loudest = 0
   /** Loud frames that were sent since something was heard, and when there were enough of them. */
@@ -95,11 +96,11 @@ export class EchoGuard {
   sent(frame: Int16Array, now: number): void {
     this.#canceller.send(frame, now)
     if (now - this.#sentAt > this.#tail) this.#loudest = 0
-    const energy = energyOf(frame)
-    this.#loudest = Math.max(this.#loudest, energy)
+    const power = powerOf(frame)
+    this.#loudest = Math.max(this.#loudest, power)
     this.#sentAt = now
     this.#answered(now)
-    if (energy <= this.#loudest * loudPart) return
+    if (power <= this.#loudest * loudPart) return
     if (++this.#loudFrames === unansweredFrames) {
       this.#loudSince = now
       this.#waited = 0
@@ -140,10 +141,15 @@ export class EchoGuard {
     return (this.#foreign & (this.#foreign - 1)) === 0 ? "none" : "caller"
   }
 
+  /** The power of the frame that was judged last, as a mean square. */
+  get power(): number {
+    return this.#canceller.power
+  }
+
   /** What is heard, as far as it matters beside the agent. */
   get #sound(): HeardSound {
-    const { energy, sound } = this.#canceller
-    return energy > this.#loudest * weakestEcho ? sound : "quiet"
+    const { power, sound } = this.#canceller
+    return power > this.#loudest * weakestEcho ? sound : "quiet"
   }
 
   /** The agent speaks on a line of which nothing is known. */
@@ -263,10 +269,4 @@ export class EchoGuard {
     else if (this.#last === "clean") this.#pass(this.#canceller.clean)
     else if (this.#last === "silence") this.#pass(this.#silence)
   }
-}
-
-const energyOf = (frame: Int16Array): number => {
-  let energy = 0
-  for (let i = 0; i < frame.length; i++) energy += (frame[i] ?? 0) ** 2
-  return energy
 }

@@ -129,7 +129,8 @@ export const connect = (options: {
       feed({ _tag: "CallerEndExpected", text: words.text })
     }
     const watchPause = (): void => {
-      if (words.text === "" || words.fed) return
+      // A sound goes on: cheaper than to ask how long a pause would have to be.
+      if (words.text === "" || words.fed || (isVoiced && quiet.quietMs === 0)) return
       const pause = options.pauseOf()
       if (pause === null || now() - words.since < pause.stableMs) return
       if (!isVoiced || quiet.quietMs >= pause.quietMs) feedExpectedEnd()
@@ -162,9 +163,9 @@ export const connect = (options: {
       detector: services.voiceActivity(sampleRate),
       listener: {
         onCleanFrame: (frame) => recognition.push(frame),
-        onFrame: (frame) => {
-          quiet.push(frame)
-          level.push(frame)
+        onFrame: (frame, power) => {
+          quiet.push(power)
+          level.push(power)
           watchSound()
           watchPause()
           for (const digit of tones?.push(frame) ?? "") onDigit(digit, "in-band")
