@@ -3,8 +3,10 @@ import type { Codec } from "./Codec.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import type { PeerTimeouts } from "./PeerWatch.ts"
 import type { RtpMedia } from "./rtp/RtpMedia.ts"
+import type { Transport } from "./Settings.ts"
 import type { Signaling } from "./Signaling.ts"
 import type { SipCallOptions } from "./SipCall.ts"
+import type { Encryption } from "./sdp/Negotiation.ts"
 import { addressAt, type Trunk, targetAt } from "./Trunk.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
@@ -18,6 +20,8 @@ export interface CallContext {
   /** The trunk that a call of this address belongs to, whose Request-URI has this user. */
   readonly trunkAt: (address: string, user: string | undefined) => Trunk | undefined
   readonly transfer: "auto" | "refer" | "bridge"
+  /** Whether the audio of calls over a transport is encrypted. */
+  readonly encryptionOver: (transport: Transport) => Encryption
   readonly peerTimeouts: PeerTimeouts
   /** Runs an effect until it ends, or the plugin stops. */
   readonly fork: (effect: Effect.Effect<void>) => Fiber.RuntimeFiber<void>

@@ -5,13 +5,18 @@ import type { Codec } from "./Codec.ts"
 import type { MediaParameters, PacketTime } from "./rtp/MediaParameters.ts"
 import type { RtpCall, RtpMedia } from "./rtp/RtpMedia.ts"
 import * as Description from "./sdp/Description.ts"
+import { type KeyPair, MediaKeys } from "./sdp/MediaKeys.ts"
 import * as Negotiation from "./sdp/Negotiation.ts"
 
 const packetTime = (ms: number): PacketTime => (ms === 10 || ms === 30 || ms === 40 || ms === 60 ? ms : 20)
 
 const lawOf = ({ format }: Codec): "alaw" | "mulaw" => (format.encoding === "alaw" ? "alaw" : "mulaw")
 
-const parametersOf = (agreed: Negotiation.Agreed, source: string | undefined): MediaParameters => ({
+const parametersOf = (
+  agreed: Negotiation.Agreed,
+  source: string | undefined,
+  keys: KeyPair | undefined
+): MediaParameters => ({
   remote: agreed.remote ?? { address: "0.0.0.0", port: 0 },
   ...(agreed.remote === null || agreed.rtcpMux
     ? {}
@@ -22,7 +27,8 @@ const parametersOf = (agreed: Negotiation.Agreed, source: string | undefined): M
   ...(agreed.events === undefined ? {} : { telephoneEvent: agreed.events }),
   ...(agreed.comfortNoise ? { comfortNoise: 13 } : {}),
   packetTimeMs: packetTime(agreed.ptime),
-  direction: agreed.direction
+  direction: agreed.direction,
+  ...(keys === undefined ? {} : { keys })
 })
 
 const unheard: LineQuality = { packetsLost: 0, packetsLate: 0, jitterMs: null }
@@ -35,6 +41,7 @@ export class CallMedia {
   readonly #address: string
   readonly #sessionId: string
   readonly #source: string | undefined
+  readonly #keys: MediaKeys
   readonly format: AudioFormat
   #version = 0
   #agreed: Negotiation.Agreed | undefined
@@ -48,6 +55,7 @@ export class CallMedia {
     readonly address: string
     readonly sessionId: string
     readonly source: string | undefined
+    readonly encryption: Negotiation.Encryption
   }) {
     this.#rtp = given.rtp
     this.#scope = given.scope
@@ -56,6 +64,7 @@ export class CallMedia {
     this.#address = given.address
     this.#sessionId = given.sessionId
     this.#source = given.source
+    this.#keys = new MediaKeys(given.encryption)
   }
 
   get agreed(): Negotiation.Agreed | undefined {
@@ -83,20 +92,27 @@ export class CallMedia {
 
   /** A description that offers our codecs. */
   offer(): Uint8Array {
-    return Negotiation.offer(this.#local())
+    return Negotiation.offer({ ...this.#local(), ...this.#keys.offer(this.#agreed !== undefined) })
   }
 
   /** Takes an offer, and gives the answer; undefined: nothing in common. */
   answer(sdp: Uint8Array): Uint8Array | undefined {
     const peer = Description.parse(sdp)
-    const agreed = peer === undefined ? undefined : this.#agree(peer)
-    return peer === undefined || agreed === undefined ? undefined : Negotiation.answer(peer, agreed, this.#local())
+    const agreed = peer === undefined ? undefined : Negotiation.agree(peer, this.#wanted)
+    if (peer === undefined || agreed === undefined) return undefined
+    this.#negotiate(agreed, this.#keys.answered(agreed))
+    const { line } = this.#keys
+    return Negotiation.answer(peer, agreed, { ...this.#local(), ...(line === undefined ? {} : { crypto: [line] }) })
   }
 
   /** Takes the answer to our offer. False: nothing in common. */
   accept(sdp: Uint8Array): boolean {
     const peer = Description.parse(sdp)
-    return peer !== undefined && this.#agree(peer) !== undefined
+    const agreed =
+      peer === undefined ? undefined : Negotiation.agree(peer, { ...this.#wanted, offered: this.#keys.answerable })
+    if (agreed === undefined) return false
+    this.#negotiate(agreed, this.#keys.accepted(agreed))
+    return true
   }
 
   send(frame: Uint8Array): void {
@@ -138,12 +154,13 @@ export class CallMedia {
     }
   }
 
-  #agree(peer: Description.Description): Negotiation.Agreed | undefined {
-    const agreed = Negotiation.agree(peer, { codecs: this.#codecs, direction: "sendrecv" })
-    if (agreed === undefined) return undefined
+  get #wanted(): Negotiation.Wanted {
+    return { codecs: this.#codecs, direction: "sendrecv", encryption: this.#keys.encryption }
+  }
+
+  #negotiate(agreed: Negotiation.Agreed, keys: KeyPair | undefined): void {
     this.#agreed = agreed
-    this.#rtp.session.negotiate(parametersOf(agreed, this.#source))
-    return agreed
+    this.#rtp.session.negotiate(parametersOf(agreed, this.#source, keys))
   }
 }
 
@@ -157,6 +174,7 @@ export const open = (
     readonly address: string
     readonly sessionId: string
     readonly source: string | undefined
+    readonly encryption: Negotiation.Encryption
   }
 ): Effect.Effect<CallMedia, { readonly message: string }> =>
   Effect.uninterruptible(

@@ -47,7 +47,9 @@ export const take = (
     command({ _tag: "Reject", status: 400, reason: "Malformed session description" })
     return
   }
-  const isPossible = offered === "none" || Negotiation.agree(offered, { codecs, direction: "sendrecv" }) !== undefined
+  const encryption = context.encryptionOver(peer.transport)
+  const isPossible =
+    offered === "none" || Negotiation.agree(offered, { codecs, direction: "sendrecv", encryption }) !== undefined
   if (!isPossible) {
     command({ _tag: "Reject", status: 488, reason: "Not Acceptable Here" })
     return
@@ -75,7 +77,7 @@ export const take = (
   const chosen = (formats: ReadonlyArray<AudioFormat>): ReadonlyArray<Codec> => {
     const usable = codecs.filter(({ format }) => formats.some((each) => matches(each, format)))
     if (offered === "none") return usable
-    const agreed = Negotiation.agree(offered, { codecs: usable, direction: "sendrecv" })
+    const agreed = Negotiation.agree(offered, { codecs: usable, direction: "sendrecv", encryption })
     return agreed === undefined ? [] : [agreed.codec, ...usable.filter((codec) => codec !== agreed.codec)]
   }
 
@@ -114,7 +116,8 @@ export const take = (
             codec,
             address: signaling.addressFor(peer.address),
             sessionId: String(Number.parseInt(call.slice(0, 8), 16)),
-            source: peer.address
+            source: peer.address,
+            encryption
           })
         )
         if (opened._tag === "Left") {

@@ -53,12 +53,14 @@ export const place = (
     // That by which the peer is seen: the trunk's, where it is an address already.
     const peer = hostOf(trunk)
     const address = signaling.addressFor(peer)
+    const transport = transportOf(trunk)
     const audio = yield* CallMedia.open(media, emit, {
       codecs,
       codec,
       address,
       sessionId: String(Number.parseInt(id.slice(0, 8), 16)),
-      source: undefined
+      source: undefined,
+      encryption: context.encryptionOver(transport)
     }).pipe(
       Effect.mapError(({ message }) => {
         const failure = new DialFailed({ outcome: "failed", reason: message })
@@ -101,7 +103,6 @@ export const place = (
       else if (event._tag === "Ended") refuse(500, "the call ended as it was answered", false)
     }
     listeners.set(id, on)
-    const transport = transportOf(trunk)
     const ours = contact({
       transport,
       host: bracketed(address),

@@ -72,6 +72,7 @@ export const Settings = Schema.Struct({
   codecs: optional(
     text((value) => all(value.toUpperCase(), isCodecName), "must be a comma-separated list of PCMA and PCMU")
   ),
+  srtp: optional(Schema.Literal("off", "optional", "required")),
   transfer: optional(Schema.Literal("auto", "refer", "bridge")),
   callsPerSource: optional(count(100_000)),
   requestsPerSecond: optional(count(1_000_000)),

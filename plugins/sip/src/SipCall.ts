@@ -35,6 +35,8 @@ export class SipCall {
   readonly events: LegEvents
   #transfer: Transfer.Transfer | undefined
   #isHeld = false
+  /** The peer has asked for an offer in the call, and answers it in its ACK. */
+  #isAsked = false
   /** When the peer was there last, in monotonic ms. */
   #aliveAt: number
   #askedAt: number | undefined
@@ -122,11 +124,13 @@ export class SipCall {
     switch (event._tag) {
       case "Confirmed":
         // The offer was ours and is answered in the ACK.
-        if (event.sdp === undefined || this.#media.agreed !== undefined) return
+        if (event.sdp === undefined || (this.#media.agreed !== undefined && !this.#isAsked)) return
+        this.#isAsked = false
         if (this.#media.accept(event.sdp)) this.#onDirection()
         else this.#end("failed", "488", "the peer's answer has no audio in common with us")
         return
       case "Offered": {
+        this.#isAsked = event.sdp === undefined
         const sdp = event.sdp === undefined ? this.#media.offer() : this.#media.answer(event.sdp)
         if (sdp === undefined) {
           command({ _tag: "Decline", key: event.key, status: 488, reason: "Not Acceptable Here" })
@@ -136,6 +140,10 @@ export class SipCall {
         command({ _tag: "Accept", key: event.key, sdp })
         return
       }
+      case "Refreshed":
+        // An answer that cannot be used changes nothing: the call goes on as it was.
+        if (this.#media.accept(event.sdp)) this.#onDirection()
+        return
       case "Alive":
         this.#aliveAt = this.#options.now()
         return

@@ -137,6 +137,8 @@ export const layer = (
           ...(settings.mediaTimeoutSeconds === undefined ? {} : { media: settings.mediaTimeoutSeconds * 1000 }),
           ...peerTimeouts
         },
+        // Keys are as secret as the signaling that carries them: without TLS they are only sent where that is asked.
+        encryptionOver: (transport) => settings.srtp ?? (transport === "tls" ? "optional" : "off"),
         fork,
         listeners
       }

@@ -21,6 +21,8 @@ export type CallEvent =
   | { readonly _tag: "Confirmed"; readonly sdp: Uint8Array | undefined }
   /** A new offer in the call, to be answered with the command `Accept` or `Decline`. Without a description an offer is asked. */
   | { readonly _tag: "Offered"; readonly key: string; readonly sdp: Uint8Array | undefined }
+  /** The answer to our description that was sent again. */
+  | { readonly _tag: "Refreshed"; readonly sdp: Uint8Array }
   | { readonly _tag: "Digit"; readonly digit: string }
   /** The peer has answered a probe. */
   | { readonly _tag: "Alive" }

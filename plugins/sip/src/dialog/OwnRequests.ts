@@ -12,7 +12,8 @@ const refreshedBy = (is: Established, sent: Request, response: Response, now: nu
   const done = withSession(next, timer, now)
   if (sent.method !== "INVITE") return [done, none]
   const ack = Dialog.ack(done.dialog, Message.cseq(sent)?.number ?? 0)
-  return [{ ...done, ack }, [{ _tag: "Request", id: "ACK", request: ack }]]
+  const answered = response.body.length === 0 ? [] : [event({ _tag: "Refreshed", sdp: response.body })]
+  return [{ ...done, ack }, [{ _tag: "Request", id: "ACK", request: ack }, ...answered]]
 }
 
 /** A response to a request of ours in the call. */

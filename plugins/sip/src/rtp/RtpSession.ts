@@ -252,7 +252,7 @@ export class RtpSession {
   /** Keys that stay must go on with their counters, or the same key stream would encrypt twice. */
   #useKeys(keys: SessionKeyPair, former: SessionKeyPair | undefined): void {
     if (former === undefined || !areSameKeys(keys.incoming, former.incoming)) {
-      this.#srtpIn = new SrtpReceiver(keys.incoming)
+      this.#srtpIn = new SrtpReceiver(keys.incoming, this.#srtpIn)
     }
     if (former === undefined || !areSameKeys(keys.outgoing, former.outgoing)) {
       this.#srtpOut = new SrtpSender(keys.outgoing)

@@ -39,9 +39,12 @@ export const readCrypto = (value: string): CryptoLine | undefined => {
   }
 }
 
+/** Key and salt as `a=crypto` has them. */
+export const keyTextOf = ({ masterKey, masterSalt }: SrtpKeys): string =>
+  `inline:${Buffer.concat([masterKey, masterSalt]).toString("base64")}`
+
 /** The value of an `a=crypto` attribute. */
-export const writeCrypto = ({ keys, tag }: CryptoLine): string =>
-  `${tag} ${keys.suite} inline:${Buffer.concat([keys.masterKey, keys.masterSalt]).toString("base64")}`
+export const writeCrypto = ({ keys, tag }: CryptoLine): string => `${tag} ${keys.suite} ${keyTextOf(keys)}`
 
 /** Keys from 30 random bytes. */
 export const keysOf = (suite: SrtpSuite, random: Uint8Array): SrtpKeys => ({

@@ -12,7 +12,10 @@ export const tagBytesOf = (suite: SrtpSuite): number => (suite === "AES_CM_128_H
 /** Streams that are remembered: the sender may change its SSRC, and must not make us take old packets again. */
 const mostStreams = 8
 
-/** Authenticates and decrypts what we receive (RFC 3711, 3.3 and 3.4). */
+/**
+ * Authenticates and decrypts what we receive (RFC 3711, 3.3 and 3.4). With a new key, the count of how often the sequence
+ * numbers have wrapped goes on (3.3.1) or begins at 0, as the tag of the first packet shows: senders do both.
+ */
 export class SrtpReceiver {
   readonly #rtp: SessionKeys
   readonly #rtcp: SessionKeys
@@ -22,8 +25,12 @@ export class SrtpReceiver {
   /** By SSRC. */
   readonly #windows = new Map<number, ReplayWindow>()
   readonly #rtcpWindows = new Map<number, ReplayWindow>()
+  /** The newest packet of each stream under the key before this one. */
+  readonly #former: ReadonlyMap<number, number>
 
-  constructor(keys: SrtpKeys) {
+  /** `former`: the receiver with the key that this one replaces. */
+  constructor(keys: SrtpKeys, former?: SrtpReceiver) {
+    this.#former = former?.newest ?? new Map()
     this.#rtp = deriveKeys(keys, "rtp")
     this.#rtcp = deriveKeys(keys, "rtcp")
     this.#tagBytes = tagBytesOf(keys.suite)
@@ -34,17 +41,32 @@ export class SrtpReceiver {
     const end = bytes.length - this.#tagBytes
     if (end < header.payloadStart) return -1
     const { sequence, ssrc } = header
-    const window = this.#windows.get(ssrc) ?? new ReplayWindow()
-    const index = packetIndex(window.newest, sequence)
-    if (!window.isFresh(index)) return -1
-    putUint32(this.#rollover, 0, Math.floor(index / 0x1_0000))
-    const tag = createHmac("sha1", this.#rtp.authKey).update(bytes.subarray(0, end)).update(this.#rollover).digest()
-    if (!timingSafeEqual(tag.subarray(0, this.#tagBytes), bytes.subarray(end))) return -1
+    const known = this.#windows.get(ssrc)
+    const window = known ?? new ReplayWindow()
+    const next = packetIndex(window.newest, sequence)
+    if (!window.isFresh(next)) return -1
+    const isNext = this.#isAuthentic(bytes, end, next)
+    const former = known === undefined ? this.#former.get(ssrc) : undefined
+    const index = isNext || former === undefined ? next : packetIndex(former, sequence)
+    if (!isNext && (former === undefined || !this.#isAuthentic(bytes, end, index))) return -1
     keep(this.#windows, ssrc, window)
     window.take(index)
     packetIv(this.#iv, this.#rtp.salt, ssrc, index)
     decrypt(this.#rtp.cipherKey, this.#iv, bytes, header.payloadStart, end)
     return end
+  }
+
+  /** The index of the newest packet of each stream. */
+  get newest(): ReadonlyMap<number, number> {
+    const own = [...this.#windows].map(([ssrc, { newest }]) => [ssrc, newest] as const)
+    return new Map([...this.#former, ...own].slice(-mostStreams))
+  }
+
+  /** Whether the tag at `end` is that of a packet with this index. */
+  #isAuthentic(bytes: Uint8Array, end: number, index: number): boolean {
+    putUint32(this.#rollover, 0, Math.floor(index / 0x1_0000))
+    const tag = createHmac("sha1", this.#rtp.authKey).update(bytes.subarray(0, end)).update(this.#rollover).digest()
+    return timingSafeEqual(tag.subarray(0, this.#tagBytes), bytes.subarray(end))
   }
 
   /** The decrypted compound packet; undefined: refused. */

@@ -1,5 +1,6 @@
 import { isIP } from "node:net"
 import { parse as parseSdp } from "sdp-transform"
+import { type CryptoLine, readCrypto } from "../rtp/SdesCrypto.ts"
 
 /** The direction of a stream, seen from one side; in a description that of its writer. */
 export type Direction = "sendrecv" | "sendonly" | "recvonly" | "inactive"
@@ -33,6 +34,8 @@ export interface Section {
   /** Where RTCP goes, when it is not the next port. */
   readonly rtcpPort: number | undefined
   readonly rtcpMux: boolean
+  /** The keys of SRTP (RFC 4568) that we can use, in the order of preference. */
+  readonly crypto: ReadonlyArray<CryptoLine>
 }
 
 /** A session description (RFC 8866), as far as calls need it. */
@@ -85,7 +88,14 @@ const codecsOf = (media: Parsed["media"][number], formats: string): ReadonlyArra
   })
 }
 
-const sectionOf = (session: Parsed, media: Parsed["media"][number]): Section | undefined => {
+/** Of the lines of a section; the parser of the rest would leave out session parameters. */
+const cryptoOf = (lines: string): ReadonlyArray<CryptoLine> =>
+  [...lines.matchAll(/^a=crypto:([^\r\n]*)/gm)].flatMap(([, value = ""]) => {
+    const line = readCrypto(value)
+    return line === undefined ? [] : [line]
+  })
+
+const sectionOf = (session: Parsed, media: Parsed["media"][number], lines: string): Section | undefined => {
   const port = within(media.port, 0, 65_535)
   if (port === undefined || typeof media.type !== "string" || typeof media.protocol !== "string") return undefined
   const formats = String(media.payloads ?? "")
@@ -102,7 +112,8 @@ const sectionOf = (session: Parsed, media: Parsed["media"][number]): Section | u
     ptime: within(media.ptime, 1, 1000),
     maxptime: within(media.maxptime, 1, 1000),
     rtcpPort: within(media.rtcp?.port, 1, 65_535),
-    rtcpMux: media.rtcpMux !== undefined
+    rtcpMux: media.rtcpMux !== undefined,
+    crypto: cryptoOf(lines)
   }
 }
 
@@ -117,10 +128,10 @@ export const parse = (body: Uint8Array): Description | undefined => {
   } catch {
     return undefined
   }
-  const lines = text.match(/^m=/gm)?.length ?? 0
-  if (session.media.length === 0 || session.media.length > maxSections || lines !== session.media.length)
+  const [, ...parts] = text.split(/^m=/m)
+  if (session.media.length === 0 || session.media.length > maxSections || parts.length !== session.media.length)
     return undefined
-  const sections = session.media.map((media) => sectionOf(session, media))
+  const sections = session.media.map((media, index) => sectionOf(session, media, parts[index] ?? ""))
   const version = /^o=\S+ \S+ (\d+) /m.exec(text)?.[1] ?? ""
   return sections.some((section) => section === undefined)
     ? undefined

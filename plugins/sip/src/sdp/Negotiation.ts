@@ -1,6 +1,14 @@
 import { write } from "sdp-transform"
 import { type Codec, codecs, isCodecName } from "../Codec.ts"
+import type { CryptoLine } from "../rtp/SdesCrypto.ts"
+import { keyTextOf } from "../rtp/SdesCrypto.ts"
 import type { Description, Direction, Section } from "./Description.ts"
+
+/**
+ * Whether audio is encrypted (SRTP with keys in the description, RFC 4568). `optional`: where the other side has keys too.
+ * `required`: always, and without keys there is no call.
+ */
+export type Encryption = "off" | "optional" | "required"
 
 /** Our side of a call's audio. */
 export interface Local {
@@ -14,6 +22,10 @@ export interface Local {
   /** In the order of preference. */
   readonly codecs: ReadonlyArray<Codec>
   readonly direction: Direction
+  /** `RTP/AVP` where absent; an answer has the protocol of its offer. */
+  readonly protocol?: string
+  /** Our keys. */
+  readonly crypto?: ReadonlyArray<CryptoLine>
 }
 
 /** What both sides have agreed on. */
@@ -35,6 +47,16 @@ export interface Agreed {
   readonly direction: Direction
   /** The index of the audio section. */
   readonly section: number
+  /** SRTP: the peer's key, and the protocol in the description. Absent: RTP. */
+  readonly srtp?: { readonly line: CryptoLine; readonly protocol: string }
+}
+
+/** What is wanted of a description of the peer. */
+export interface Wanted extends Pick<Local, "codecs" | "direction"> {
+  /** `off` where absent. */
+  readonly encryption?: Encryption
+  /** It answers an offer of ours with these keys, of which it names one. Absent: it is an offer. */
+  readonly offered?: ReadonlyArray<CryptoLine>
 }
 
 const ptimes: ReadonlyArray<number> = [10, 20, 30, 40, 60]
@@ -45,8 +67,20 @@ const ptimeOf = ({ maxptime = 1000, ptime = 20 }: Section): number => {
   return ptimes.findLast((each) => each <= wanted) ?? 10
 }
 
-const isUsable = ({ port, protocol, type }: Section): boolean =>
-  type === "audio" && protocol === "RTP/AVP" && port !== 0
+/** The peer's key for a section; undefined: it is not to be encrypted. */
+const keyOf = ({ crypto }: Section, { encryption = "off", offered }: Wanted): CryptoLine | undefined => {
+  if (encryption === "off") return undefined
+  return crypto.find(
+    ({ keys, tag }) => offered === undefined || offered.some((own) => own.tag === tag && own.keys.suite === keys.suite)
+  )
+}
+
+/** Many phones offer keys with RTP/AVP where encryption is optional, beside RTP/SAVP as RFC 4568 has it. */
+const isUsable = ({ port, protocol, type }: Section, key: CryptoLine | undefined, wanted: Wanted): boolean => {
+  if (type !== "audio" || port === 0) return false
+  if (protocol === "RTP/SAVP") return key !== undefined
+  return protocol === "RTP/AVP" && (key !== undefined || wanted.encryption !== "required")
+}
 
 const hasAddress = (address: string | null): address is string =>
   address !== null && address !== "0.0.0.0" && address !== "::"
@@ -60,11 +94,18 @@ const mirrored = (peer: Direction, wanted: Direction, held: boolean): Direction 
 
 /**
  * What a description of the peer and ours have in common: its first codec that we have. Undefined: no audio is possible.
- * Of several audio sections the first usable one is taken.
+ * Of several audio sections the first usable one is taken,
+ * before all those with keys where these are wanted.
  */
-export const agree = (peer: Description, local: Pick<Local, "codecs" | "direction">): Agreed | undefined => {
-  for (const [index, section] of peer.sections.entries()) {
-    if (!isUsable(section) || section.address === null) continue
+export const agree = (peer: Description, local: Wanted): Agreed | undefined => {
+  const sections = [...peer.sections.entries()].map(([index, section]) => ({
+    index,
+    section,
+    key: keyOf(section, local)
+  }))
+  const encrypted = sections.filter(({ key }) => key !== undefined)
+  for (const { index, key, section } of [...encrypted, ...sections.filter((each) => !encrypted.includes(each))]) {
+    if (!isUsable(section, key, local) || section.address === null) continue
     const found = section.codecs.find(
       ({ clockRate, name }) => clockRate === 8000 && local.codecs.some((codec) => codec.name === name)
     )
@@ -81,7 +122,8 @@ export const agree = (peer: Description, local: Pick<Local, "codecs" | "directio
       rtcpMux: section.rtcpMux,
       ptime: ptimeOf(section),
       direction: mirrored(section.direction, local.direction, held),
-      section: index
+      section: index,
+      ...(key === undefined ? {} : { srtp: { line: key, protocol: section.protocol } })
     }
   }
   return undefined
@@ -108,6 +150,11 @@ const origin = (local: Local, media: Parameters<typeof write>[0]["media"]): Uint
   )
 }
 
+const cryptoOf = ({ crypto = [] }: Local) =>
+  crypto.length === 0
+    ? {}
+    : { crypto: crypto.map(({ keys, tag }) => ({ id: tag, suite: keys.suite, config: keyTextOf(keys) })) }
+
 /** The payload type of telephone-event in our offers. */
 const offeredEvents = 101
 
@@ -117,7 +164,7 @@ export const offer = (local: Local): Uint8Array =>
     {
       type: "audio",
       port: local.port,
-      protocol: "RTP/AVP",
+      protocol: local.protocol ?? "RTP/AVP",
       payloads: [...local.codecs.map((codec) => codec.payloadType), offeredEvents].join(" "),
       rtp: [
         ...local.codecs.map(({ name, payloadType }) => ({ payload: payloadType, codec: name, rate: 8000 })),
@@ -126,7 +173,8 @@ export const offer = (local: Local): Uint8Array =>
       fmtp: [{ payload: offeredEvents, config: "0-15" }],
       ptime: 20,
       direction: local.direction,
-      rtcpMux: "rtcp-mux"
+      rtcpMux: "rtcp-mux",
+      ...cryptoOf(local)
     }
   ])
 
@@ -156,7 +204,8 @@ export const answer = (peer: Description, agreed: Agreed, local: Local): Uint8Ar
         fmtp: events === undefined ? [] : [{ payload: events, config: "0-15" }],
         ptime: agreed.ptime,
         direction: agreed.direction,
-        ...(agreed.rtcpMux ? { rtcpMux: "rtcp-mux" } : {})
+        ...(agreed.rtcpMux ? { rtcpMux: "rtcp-mux" } : {}),
+        ...cryptoOf(local)
       }
     })
   )

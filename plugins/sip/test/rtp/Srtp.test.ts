@@ -157,4 +157,26 @@ describe("the window against replayed packets", () => {
       })
     )
   })
+
+  it("goes on with a new key where the count of wraps goes on, and where it begins at 0", () => {
+    const wrapped = new SrtpSender(keys)
+    const before = new SrtpReceiver(keys)
+    expect(receive(before, protect(wrapped, 65_535))).toBeDefined()
+    expect(receive(before, protect(wrapped, 0))).toBeDefined()
+    const fresh: SrtpKeys = { ...keys, masterKey: hex("00112233445566778899aabbccddeeff") }
+    // A sender whose count goes on: it has wrapped once under the new key, as far as the receiver can tell.
+    const continuing = new SrtpSender(fresh)
+    protect(continuing, 65_535)
+    const kept = new SrtpReceiver(fresh, before)
+    expect(receive(kept, protect(continuing, 1))).toBeDefined()
+    expect(receive(kept, protect(continuing, 2))).toBeDefined()
+    const restarting = new SrtpSender(fresh)
+    const reset = new SrtpReceiver(fresh, before)
+    const first = protect(restarting, 1)
+    expect(receive(reset, first)).toBeDefined()
+    expect(receive(reset, first)).toBeUndefined()
+    expect(receive(reset, protect(restarting, 2))).toBeDefined()
+    // Under the former key nothing is taken any more.
+    expect(receive(reset, protect(wrapped, 3))).toBeUndefined()
+  })
 })
