@@ -31,6 +31,9 @@ export interface Owner {
 /** Owners of requests that are remembered at most; transactions end within a minute. */
 const maxOwners = 50_000
 
+/** Calls of ours that are over and remembered, because a phone may answer late. */
+const maxEnded = 1000
+
 const dialogKey = (callId: string, localTag: string): string => `${callId}\n${localTag}`
 
 /** What the same INVITE has in common over all its ways (RFC 3261, 8.2.2.2). */
@@ -49,6 +52,8 @@ export class CallTable {
   readonly #owners = new Map<string, Owner>()
   readonly #perSource = new Map<string, number>()
   readonly #times = new DueTimes()
+  /** Dialog keys of outbound calls that are over. */
+  readonly #ended = new Set<string>()
 
   get size(): number {
     return this.#entries.size
@@ -94,6 +99,12 @@ export class CallTable {
     return this.#dialogs.get(dialogKey(Message.callId(message), Message.tag(message, ours) ?? ""))
   }
 
+  /** Whether a response is of a call that we placed, also when it is over. */
+  hasPlaced(response: Message.Message): boolean {
+    const key = dialogKey(Message.callId(response), Message.tag(response, "from") ?? "")
+    return this.#dialogs.has(key) || this.#ended.has(key)
+  }
+
   /** The call that the transaction of an INVITE has begun. */
   ofInvite(key: string): string | undefined {
     return this.#invites.get(key)
@@ -137,6 +148,11 @@ export class CallTable {
     if (invite !== undefined) {
       this.#invites.delete(invite.key)
       this.#merged.delete(mergeKey(invite.request))
+    }
+    if (invite === undefined) {
+      this.#ended.add(dialogKey(callId, localTag))
+      const [oldest] = this.#ended
+      if (this.#ended.size > maxEnded && oldest !== undefined) this.#ended.delete(oldest)
     }
     if (source === undefined) return
     const left = this.countFrom(source) - 1

@@ -203,7 +203,8 @@ export class UserAgent {
         return isLateAnswer(effect.request, effect.response) ? this.#declined(effect.response) : []
       }
       case "Stray":
-        return this.#declined(effect.response, effect.peer)
+        // To a call that was never placed nothing is sent: its Contact could be the address of a victim.
+        return this.#calls.hasPlaced(effect.response) ? this.#declined(effect.response, effect.peer) : []
       case "Failed": {
         if (effect.request.method === "CANCEL") return []
         const owner = this.#calls.owner(effect.branch)
