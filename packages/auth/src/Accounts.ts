@@ -18,6 +18,10 @@ export class Accounts extends Context.Tag("@svc/auth/Accounts")<
     readonly createProject: (orgId: number, options: ProjectCreate) => Effect.Effect<Project>
     /** A project of this organization, not deleted, by public or numeric id. */
     readonly project: (orgId: number, id: string) => Effect.Effect<Project, ProjectNotFound>
+    /** The countries that organizations may call in place of the server's, as they were set, by numeric id. */
+    readonly outboundCountries: Effect.Effect<ReadonlyMap<number, string>>
+    /** Null: the server's. */
+    readonly setOutboundCountries: (orgId: number, countries: string | null) => Effect.Effect<void>
   }
 >() {
   static readonly layer: Layer.Layer<Accounts, never, AccountsRepo> = Layer.effect(
@@ -31,7 +35,9 @@ export class Accounts extends Context.Tag("@svc/auth/Accounts")<
           const found = yield* repo.findProject(orgId, id)
           if (Option.isNone(found)) return yield* new ProjectNotFound()
           return found.value
-        })
+        }),
+        outboundCountries: repo.outboundCountries,
+        setOutboundCountries: repo.setOutboundCountries
       }
     })
   )

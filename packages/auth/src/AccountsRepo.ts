@@ -30,6 +30,10 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
     /** By public or numeric id. */
     readonly findOrganization: (id: string) => Effect.Effect<Option.Option<Organization>>
     readonly setTier: (id: number, tier: Tier) => Effect.Effect<Option.Option<Organization>>
+    /** The countries that organizations may call in place of the server's, as they were set, by numeric id. */
+    readonly outboundCountries: Effect.Effect<ReadonlyMap<number, string>>
+    /** Null: the server's. */
+    readonly setOutboundCountries: (id: number, countries: string | null) => Effect.Effect<void>
     /** Projects that are not deleted, newest first. */
     readonly projects: (
       orgId: number,
@@ -153,6 +157,14 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
           return parsed === undefined ? Effect.succeedNone : Effect.orDie(findOrganization(idParameters(parsed)))
         },
         setTier: (id, tier) => Effect.orDie(setTier({ id, tier })),
+        outboundCountries: sql<{ readonly id: number; readonly outbound_countries: string }>`
+          select id, outbound_countries from organizations where outbound_countries is not null`.pipe(
+          Effect.map((rows) => new Map(rows.map(({ id, outbound_countries }) => [id, outbound_countries]))),
+          Effect.orDie
+        ),
+        setOutboundCountries: (id, countries) =>
+          Effect.orDie(sql`
+            update organizations set outbound_countries = ${countries}, updated_at = now() where id = ${id}`),
         projects: (org_id, page) => Effect.orDie(projects({ org_id, ...page })),
         updateProject: (id, change) => Effect.orDie(updateProject({ id, change })),
         deleteProject: (id) => Effect.orDie(deleteProject(id)),

@@ -61,6 +61,18 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
     >
     /** Effective on running servers within 2 s. */
     readonly setTier: (org: string, tier: Tier) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
+    /** The countries that the organization may call in place of the server's, as they were set. */
+    readonly outboundCountries: (
+      org: string
+    ) => Effect.Effect<
+      { readonly organization: OrganizationInfo; readonly countries: string | undefined },
+      OrganizationNotFound
+    >
+    /** Effective on running servers within 2 s. Null: the server's countries. */
+    readonly setOutboundCountries: (
+      org: string,
+      countries: string | null
+    ) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
     /** All keys of a holder, newest first; for an organization without the revoked ones. */
     readonly keys: (
       holder: HolderIds
@@ -160,6 +172,15 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
           Effect.catchTag("SqlError", Effect.die)
         ),
         setTier: organizations.setTier,
+        outboundCountries: Effect.fn("Administration.outboundCountries")(function* (org) {
+          const organization = yield* organizations.find(org)
+          return { organization, countries: (yield* accounts.outboundCountries).get(organization.id) }
+        }),
+        setOutboundCountries: Effect.fn("Administration.setOutboundCountries")(function* (org, countries) {
+          const { id } = yield* organizations.find(org)
+          yield* accounts.setOutboundCountries(id, countries)
+          return yield* organizations.find(String(id))
+        }),
         keys: Effect.fn("Administration.keys")(function* (ids) {
           const holder = yield* holderOf(ids)
           return yield* management.list(holder, { limit: 10_000, offset: 0 })

@@ -12,6 +12,7 @@ import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import type { Database } from "@svc/database/Database"
 import type { Outbox } from "@svc/database/Outbox"
 import type { KnowledgeSearch } from "@svc/knowledge/KnowledgeSearch"
+import type { OutboundNumbers } from "@svc/numbers/OutboundNumbers"
 import type { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import type { ObjectStore } from "@svc/providers/ObjectStore"
 import type { Providers } from "@svc/providers/Providers"
@@ -125,6 +126,7 @@ type Needs =
       | Database
       | KnowledgeSearch
       | NodeLease
+      | OutboundNumbers
       | Outbox
       | PhoneNumbers
       | Projects

@@ -41,6 +41,7 @@ import knowledgeIndexRows from "./migrations/0038_knowledge_index_rows.ts"
 import knowledgeVectors from "./migrations/0039_knowledge_vectors.ts"
 import callUsage from "./migrations/0040_call_usage.ts"
 import callLinks from "./migrations/0041_call_links.ts"
+import outboundCountries from "./migrations/0042_outbound_countries.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -90,7 +91,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0038_knowledge_index_rows": knowledgeIndexRows,
   "0039_knowledge_vectors": knowledgeVectors,
   "0040_call_usage": callUsage,
-  "0041_call_links": callLinks
+  "0041_call_links": callLinks,
+  "0042_outbound_countries": outboundCountries
 }
 
 /** A migration failed; the whole run was rolled back. */

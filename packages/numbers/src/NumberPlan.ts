@@ -23,8 +23,40 @@ export const numberFactsOf = (number: string): NumberFacts => {
   }
 }
 
-/** Whether a call or a message to the number costs its sender a premium. */
-export const isPremiumRate = (number: string): boolean => parse(number)?.getType() === "PREMIUM_RATE"
+/** The fewest characters of an E.164 number, with its plus. */
+const shortestNumber = 8
+
+/**
+ * Where a call to a number is connected: by the number, or by its longest part that is a valid number, because networks
+ * ignore digits after a complete one.
+ */
+const connected = (number: string): ReturnType<typeof parse> => {
+  for (let length = number.length; length >= shortestNumber; length--) {
+    const parsed = parse(number.slice(0, length))
+    if (parsed?.isValid() === true) return parsed
+  }
+  return undefined
+}
+
+/** What a number that is called or texted costs more than others by its kind, and the country that it is of. */
+export interface DialledFacts {
+  /**
+   * `premium-rate`: its owner earns by the call. `satellite`: a satellite or international network, where calls cost most
+   * (ITU-T E.164 assigned country codes 870 to 874, 881, 882, 883).
+   */
+  readonly kind: "premium-rate" | "satellite" | "ordinary"
+  /** As in {@link NumberFacts}. */
+  readonly country: string
+}
+
+/** What is known about an E.164 number before it is called or texted. */
+export const dialledFactsOf = (number: string): DialledFacts => {
+  const { country } = numberFactsOf(connected(number)?.number ?? number)
+  if (/^\+(87[0-4]|88[123])/.test(number)) return { kind: "satellite", country }
+  // 979 is the international premium-rate service.
+  const isPremium = number.startsWith("+979") || connected(number)?.getType() === "PREMIUM_RATE"
+  return { kind: isPremium ? "premium-rate" : "ordinary", country }
+}
 
 /** Whether a country has numbers of this length. Not whether it has this range: new ranges are newer than our data. */
 export const isPossibleNumber = (number: string): boolean => parse(number)?.isPossible() === true

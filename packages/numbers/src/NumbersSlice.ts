@@ -1,6 +1,7 @@
 import type { SqlClient } from "@effect/sql"
 import { Agents } from "@svc/agents/Agents"
 import type { HandlerRegistry } from "@svc/api/Handlers"
+import type { Accounts } from "@svc/auth/Accounts"
 import { Projects } from "@svc/auth/Projects"
 import type { Tiers } from "@svc/auth/Tiers"
 import type { Holds } from "@svc/billing/Holds"
@@ -9,7 +10,7 @@ import type { Cron } from "@svc/cluster/Cron"
 import type { NodeLease } from "@svc/cluster/NodeLease"
 import type { Outbox } from "@svc/database/Outbox"
 import type { Providers } from "@svc/providers/Providers"
-import { Effect, Layer } from "effect"
+import { type ConfigError, Effect, Layer } from "effect"
 import { Addresses } from "./addresses/Addresses.ts"
 import { AddressesHttp } from "./addresses/AddressesHttp.ts"
 import { AddressesRepo } from "./addresses/AddressesRepo.ts"
@@ -21,6 +22,7 @@ import { NumberSearch } from "./carrier/NumberSearch.ts"
 import { OrderFulfilment } from "./carrier/OrderFulfilment.ts"
 import { OrderWorker } from "./carrier/OrderWorker.ts"
 import { Reconciliation } from "./carrier/Reconciliation.ts"
+import { OutboundNumbers } from "./OutboundNumbers.ts"
 import { PhoneNumbers } from "./PhoneNumbers.ts"
 import { PhoneNumbersHttp } from "./PhoneNumbersHttp.ts"
 import { PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
@@ -43,12 +45,12 @@ const releaseOnDelete: Layer.Layer<never, never, AddressesRepo | Agents | Projec
     })
   )
 
-/** Phone numbers and addresses, with the repositories that tests read. */
+/** Phone numbers, addresses and which numbers may be called, with the repositories that tests read. */
 export const services: Layer.Layer<
-  Addresses | AddressesRepo | PhoneNumbers | PhoneNumbersRepo,
-  never,
-  Agents | Outbox | Projects | Providers | SqlClient.SqlClient
-> = Layer.mergeAll(PhoneNumbers.layer, Addresses.layer, releaseOnDelete).pipe(
+  Addresses | AddressesRepo | OutboundNumbers | PhoneNumbers | PhoneNumbersRepo,
+  ConfigError.ConfigError,
+  Accounts | Agents | Outbox | Projects | Providers | SqlClient.SqlClient
+> = Layer.mergeAll(PhoneNumbers.layer, Addresses.layer, OutboundNumbers.layer, releaseOnDelete).pipe(
   Layer.provideMerge(Layer.merge(PhoneNumbersRepo.layer, AddressesRepo.layer))
 )
 
@@ -64,8 +66,9 @@ export const carrierServices: Layer.Layer<
 
 /** The slice in a server: its services with their handlers and workers. Tests replace none of it. */
 export const layer: Layer.Layer<
-  Addresses | PhoneNumbers,
-  never,
+  Addresses | OutboundNumbers | PhoneNumbers,
+  ConfigError.ConfigError,
+  | Accounts
   | Agents
   | Cron
   | HandlerRegistry

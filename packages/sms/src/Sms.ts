@@ -5,7 +5,7 @@ import { type InsufficientCredits, ValidationError } from "@svc/api/VoiceError"
 import { Tiers } from "@svc/auth/Tiers"
 import { Rates } from "@svc/billing/Rates"
 import { NodeLease } from "@svc/cluster/NodeLease"
-import { isPremiumRate } from "@svc/numbers/NumberPlan"
+import { OutboundNumbers } from "@svc/numbers/OutboundNumbers"
 import type { OwnNumber } from "@svc/numbers/OwnNumber"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { Providers } from "@svc/providers/Providers"
@@ -59,12 +59,13 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
   static readonly layer: Layer.Layer<
     Sms,
     never,
-    SmsRepo | SmsDispatch | NodeLease | PhoneNumbers | Rates | Tiers | Providers
+    SmsRepo | SmsDispatch | NodeLease | OutboundNumbers | PhoneNumbers | Rates | Tiers | Providers
   > = Layer.scoped(
     Sms,
     Effect.gen(function* () {
       const repo = yield* SmsRepo
       const numbers = yield* PhoneNumbers
+      const outbound = yield* OutboundNumbers
       const dispatch = yield* SmsDispatch
       const lease = yield* NodeLease
       const rates = yield* Rates
@@ -136,7 +137,8 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
 
       return {
         send: Effect.fn("Sms.send")(function* (owner, body) {
-          if (isPremiumRate(body.to)) return yield* ValidationError.field("to", `to ${premiumRate}`)
+          const refusal = outbound.refusal(owner.org.id, body.to)
+          if (refusal !== null) return yield* ValidationError.field("to", `to ${refusal}`)
           const number = yield* numbers.ofProject(owner.project.id, body.from_number)
           if (Option.isNone(number)) {
             return yield* ValidationError.field("from_number", "from_number must be a phone number of this project")
@@ -155,7 +157,8 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
           return yield* Effect.catchTag(post(sms), "SmsUnsent", ({ reason }) => new SmsNotSent({ message: reason }))
         }),
         sendInCall: Effect.fn("Sms.sendInCall")(function* (call) {
-          if (isPremiumRate(call.to)) return yield* new SmsUnsent({ reason: `to ${premiumRate}` })
+          const refusal = outbound.refusal(call.org_id, call.to)
+          if (refusal !== null) return yield* new SmsUnsent({ reason: `to ${refusal}` })
           const owned = yield* numbers.ofAgent(call.agent.id)
           const number = owned.find((one) => call.numbers.includes(one.number)) ?? owned[0]
           if (number === undefined)
@@ -181,8 +184,6 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
 }
 
 const newSmsId = generate(Schema.String, "sms")
-
-const premiumRate = "must not be a premium-rate number"
 
 const unknown = Effect.fail(new SmsUnsent({ reason: unknownReason }))
 

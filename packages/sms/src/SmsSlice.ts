@@ -6,6 +6,7 @@ import type { Rates } from "@svc/billing/Rates"
 import type { Usage } from "@svc/billing/Usage"
 import type { NodeLease } from "@svc/cluster/NodeLease"
 import type { Outbox } from "@svc/database/Outbox"
+import type { OutboundNumbers } from "@svc/numbers/OutboundNumbers"
 import type { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import type { Providers } from "@svc/providers/Providers"
 import { Layer } from "effect"
@@ -19,12 +20,22 @@ import { SmsRepo } from "./SmsRepo.ts"
 export const services: Layer.Layer<
   Sms | SmsDispatch | SmsRepo,
   never,
-  Holds | NodeLease | Outbox | PhoneNumbers | Providers | Rates | Tiers | Usage | SqlClient.SqlClient
+  Holds | NodeLease | Outbox | OutboundNumbers | PhoneNumbers | Providers | Rates | Tiers | Usage | SqlClient.SqlClient
 > = Sms.layer.pipe(Layer.provideMerge(SmsDispatch.layer), Layer.provideMerge(SmsRepo.layer))
 
 /** The slice in a server: {@link services} with their handlers and their worker. Tests replace none of it. */
 export const layer: Layer.Layer<
   Sms,
   never,
-  HandlerRegistry | Holds | NodeLease | Outbox | PhoneNumbers | Providers | Rates | Tiers | Usage | SqlClient.SqlClient
+  | HandlerRegistry
+  | Holds
+  | NodeLease
+  | Outbox
+  | OutboundNumbers
+  | PhoneNumbers
+  | Providers
+  | Rates
+  | Tiers
+  | Usage
+  | SqlClient.SqlClient
 > = Layer.merge(SmsHttp, SmsRecoveryWorker).pipe(Layer.provideMerge(services))

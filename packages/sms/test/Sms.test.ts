@@ -1,10 +1,12 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { newCallId } from "@svc/api/Ids"
+import { Accounts } from "@svc/auth/Accounts"
+import { OutboundNumbers } from "@svc/numbers/OutboundNumbers"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { Deferred, Effect, Fiber } from "effect"
 import { Sms, type SmsOfCall } from "../src/Sms.ts"
-import { books, network, project, Test } from "./Fixture.ts"
+import { account, books, network, project, Test } from "./Fixture.ts"
 
 /** A message of a call of the agent. */
 const inCall = (line: Effect.Effect.Success<ReturnType<typeof project>>, more: Partial<SmsOfCall> = {}) =>
@@ -120,6 +122,28 @@ layer(Test)("A text message", (it) => {
         expect(yield* Effect.flip(sms.sendInCall(yield* inCall(line, { to })))).toMatchObject({ reason })
       }
       expect(network.sent.length).toBe(before)
+    })
+  )
+
+  it.effect("to a country that the organization may not text is not sent and costs nothing", () =>
+    Effect.gen(function* () {
+      const sms = yield* Sms
+      const line = yield* project()
+      const before = network.sent.length
+      const credits = yield* account(line.owner.org.id)
+      yield* Effect.flatMap(Accounts, (accounts) => accounts.setOutboundCountries(line.owner.org.id, "US"))
+      yield* Effect.flatMap(OutboundNumbers, ({ refresh }) => refresh)
+      const to = "+31612345678"
+      const reason = "to must be a number of a country that may be called (US); it is of NL"
+      expect(yield* Effect.flip(sms.send(line.owner, { from_number: line.number, to, message: "Hi" }))).toMatchObject({
+        code: "VALIDATION_ERROR",
+        details: { to: reason }
+      })
+      expect(yield* Effect.flip(sms.sendInCall(yield* inCall(line, { to })))).toMatchObject({ reason })
+      expect(network.sent.length).toBe(before)
+      expect(yield* account(line.owner.org.id)).toEqual(credits)
+      yield* sms.send(line.owner, { from_number: line.number, to: "+12025550143", message: "Hi" })
+      expect(network.sent.length).toBe(before + 1)
     })
   )
 

@@ -14,6 +14,7 @@ export const examples: ReadonlyArray<Example> = [
   { line: "svc org create Acme --credits 20", what: "a customer, with project and keys", isFirst: true },
   { line: "svc chat Reception", what: "talk to an agent in text", isFirst: true },
   { line: "svc org set-tier org_… growth", what: "" },
+  { line: "svc org set-countries org_… NL,BE,GB", what: "" },
   { line: "svc project create Support --org org_…", what: "" },
   { line: "svc keys create project --org org_… --project proj_…", what: "" },
   { line: "svc keys create project --org org_… --project proj_… --scope read", what: "" },

@@ -47,7 +47,7 @@ export const run = <A, M, E, R>(
   )
 
 const orgCommand = Command.make("org").pipe(
-  Command.withDescription("Organizations: create and list them, change their tier"),
+  Command.withDescription("Organizations: create and list them, change their tier and what they may call"),
   Command.withSubcommands([
     Command.make(
       "create",
@@ -91,7 +91,22 @@ const orgCommand = Command.make("org").pipe(
           () => import("./Org.ts"),
           (m) => m.setTier(options)
         )
-    ).pipe(Command.withDescription("Change the tier; running servers follow within 2 seconds"))
+    ).pipe(Command.withDescription("Change the tier; running servers follow within 2 seconds")),
+    Command.make("countries", { org: Args.text({ name: "id" }), json }, (options) =>
+      run(
+        () => import("./Org.ts"),
+        (m) => m.countries(options)
+      )
+    ).pipe(Command.withDescription("The countries that an organization may call and text")),
+    Command.make(
+      "set-countries",
+      { org: Args.text({ name: "id" }), countries: Args.text({ name: "countries" }), json },
+      (options) =>
+        run(
+          () => import("./Org.ts"),
+          (m) => m.setCountries(options)
+        )
+    ).pipe(Command.withDescription("Change them: NL,BE,GB, all, none, or default; servers follow within 2 seconds"))
   ])
 )
 

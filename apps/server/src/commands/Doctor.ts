@@ -11,6 +11,7 @@ import { StoredSecrets } from "@svc/database/StoredSecrets"
 import { VectorsRepo } from "@svc/knowledge/vectors/VectorsRepo"
 import { NumberOrdersRepo } from "@svc/numbers/carrier/NumberOrdersRepo"
 import { describeDifference, Reconciliation } from "@svc/numbers/carrier/Reconciliation"
+import { serverCountries } from "@svc/numbers/OutboundNumbers"
 import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
@@ -64,6 +65,7 @@ const configuration = Effect.all([
   webhookRetention,
   telemetrySettings,
   traceUrl,
+  serverCountries,
   Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, Rates.layer, ClientAddress.layer, RetrySchedule.layer)),
   Layer.build(Layer.provide(UrlSafety.layer, Resolver.layer))
 ]).pipe(

@@ -2,7 +2,9 @@ import type { OrganizationInfo } from "@svc/api/accounts/Organization"
 import type { Tier } from "@svc/api/Principal"
 import { Administration } from "@svc/auth/Administration"
 import { toOrgProject } from "@svc/auth/ProjectWire"
-import { Console, Effect, Record, Redacted } from "effect"
+import { countriesOf, countriesSyntax, countriesText } from "@svc/numbers/OutboundCountries"
+import { serverCountries } from "@svc/numbers/OutboundNumbers"
+import { Console, Data, Effect, Record, Redacted } from "effect"
 import { CommandServices } from "./CommandServices.ts"
 import { readEur } from "./Eur.ts"
 import { table } from "./Table.ts"
@@ -63,6 +65,48 @@ export const create = (options: {
           ? [`It has no credits, and so no calls: svc credits add ${organization.public_id} <eur>`]
           : [])
       ].join("\n")
+    )
+  }).pipe(Effect.provide(CommandServices))
+
+const premium = "Premium-rate numbers and satellite networks are never called."
+
+/** `svc org countries <id>` */
+export const countries = (options: { readonly org: string; readonly json: boolean }) =>
+  Effect.gen(function* () {
+    const admin = yield* Administration
+    const { countries: own, organization } = yield* admin.outboundCountries(options.org)
+    const server = countriesText(yield* serverCountries)
+    const outbound_countries = own ?? server
+    yield* Console.log(
+      options.json
+        ? JSON.stringify({ organization: organization.public_id, outbound_countries, is_own: own !== undefined })
+        : `${organization.name} may call, transfer to and text: ${outbound_countries} (${
+            own === undefined ? "SVC_OUTBOUND_COUNTRIES of this command's environment" : "its own setting"
+          }). ${premium}`
+    )
+  }).pipe(Effect.provide(CommandServices))
+
+/** Not what `svc org set-countries` takes. */
+export class InvalidCountries extends Data.TaggedError("InvalidCountries")<{ readonly message: string }> {}
+
+/** `svc org set-countries <id> <countries>` */
+export const setCountries = (options: { readonly org: string; readonly countries: string; readonly json: boolean }) =>
+  Effect.gen(function* () {
+    const isDefault = options.countries.trim().toLowerCase() === "default"
+    const read = isDefault ? undefined : countriesOf(options.countries)
+    if (!isDefault && read === undefined) {
+      return yield* new InvalidCountries({ message: `<countries> must be ${countriesSyntax}, or default` })
+    }
+    const admin = yield* Administration
+    const own = read === undefined ? null : countriesText(read)
+    const { name, public_id } = yield* admin.setOutboundCountries(options.org, own)
+    const outbound_countries = own ?? countriesText(yield* serverCountries)
+    yield* Console.log(
+      options.json
+        ? JSON.stringify({ organization: public_id, outbound_countries, is_own: own !== null })
+        : own === null
+          ? `${name} may call, transfer to and text what SVC_OUTBOUND_COUNTRIES of the server says. ${premium}`
+          : `${name} may call, transfer to and text: ${own}. ${premium}`
     )
   }).pipe(Effect.provide(CommandServices))
 

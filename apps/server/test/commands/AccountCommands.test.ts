@@ -38,6 +38,30 @@ it.scopedLive("svc org creates and lists organizations, and sets their tier", ()
   })
 )
 
+it.scopedLive("svc org set-countries changes what an organization may call, and svc org countries shows it", () =>
+  Effect.gen(function* () {
+    const run = yield* session
+    const made = JSON.parse(yield* run(Org.create({ name: "Acme", tier: "payg", credits: "0", ...json })))
+    const org = made.organization.public_id
+    const shown = Effect.map(run(Org.countries({ org, ...json })), (text) => JSON.parse(text))
+    expect(yield* shown).toEqual({ organization: org, outbound_countries: "all", is_own: false })
+    yield* run(Org.setCountries({ org, countries: " nl, BE", json: false }))
+    expect(yield* shown).toEqual({ organization: org, outbound_countries: "BE,NL", is_own: true })
+    expect(yield* run(Org.countries({ org, json: false }))).toBe(
+      "Acme may call, transfer to and text: BE,NL (its own setting). Premium-rate numbers and satellite networks are never called."
+    )
+    const wrong = yield* Effect.flip(run(Org.setCountries({ org, countries: "NL,XX", ...json })))
+    expect(String(wrong)).toContain("<countries> must be all, none, or a comma-separated list")
+    expect(yield* shown).toMatchObject({ outbound_countries: "BE,NL" })
+    yield* run(Org.setCountries({ org, countries: "none", ...json }))
+    expect(yield* shown).toMatchObject({ outbound_countries: "none", is_own: true })
+    yield* run(Org.setCountries({ org, countries: "default", ...json }))
+    expect(yield* shown).toEqual({ organization: org, outbound_countries: "all", is_own: false })
+    const unknown = yield* Effect.flip(run(Org.setCountries({ org: "org_nope", countries: "NL", ...json })))
+    expect(String(unknown)).toContain("organization not found")
+  })
+)
+
 it.scopedLive("svc org create prints each key once with what it is for, and what is missing", () =>
   Effect.gen(function* () {
     const run = yield* session

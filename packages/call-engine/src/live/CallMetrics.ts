@@ -8,14 +8,26 @@ import { Metric, MetricBoundaries } from "effect"
 
 export type CallDirection = "inbound" | "outbound"
 
-/** Why a call was not admitted. `no_number`: an inbound call to a number that is not ours; `no_link`: its link is closed. */
-export type RejectionReason = "no_number" | "no_link" | "no_agent" | "paused" | "full" | "draining" | "error"
+/**
+ * Why a call was not admitted. `no_number`: an inbound call to a number that is not ours; `no_link`: its link is closed;
+ * `not_allowed`: an outbound call to a number that the organization must not call.
+ */
+export type RejectionReason =
+  | "no_number"
+  | "no_link"
+  | "no_agent"
+  | "not_allowed"
+  | "paused"
+  | "full"
+  | "draining"
+  | "error"
 
 const directions: ReadonlyArray<CallDirection> = ["inbound", "outbound"]
 const rejectionReasons: ReadonlyArray<RejectionReason> = [
   "no_number",
   "no_link",
   "no_agent",
+  "not_allowed",
   "paused",
   "full",
   "draining",

@@ -1,5 +1,6 @@
 import type { CallAgent } from "@svc/agents/Agents"
 import type { Facts } from "@svc/conversation/Input"
+import { OutboundNumbers } from "@svc/numbers/OutboundNumbers"
 import { legFormats } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
 import type { IncomingCall } from "@svc/providers/Telephony"
@@ -77,6 +78,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
     | CallKnowledge
     | CallMessages
     | LiveCallWriter
+    | OutboundNumbers
     | Ticker
     | Settlement
     | Recorder
@@ -89,6 +91,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
       const { journal } = yield* LiveCallWriter
       const recordings = yield* Recordings
       const { telephony: networks } = yield* Providers
+      const reachable = yield* OutboundNumbers
       const live = new Map<string, LiveCall>()
       let draining = false
       const inOrder = (yield* Effect.makeSemaphore(mostSettled)).withPermits(1)
@@ -125,6 +128,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
                 agent,
                 formats: legFormats,
                 secondLeg: secondLegOf(call),
+                refusalOf: (destination) => reachable.refusal(owner.org_id, destination),
                 facts: {
                   _tag: "Facts",
                   call_id: owner.public_id,

@@ -5,6 +5,7 @@ import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import { InsufficientCredits, Unavailable, ValidationError } from "@svc/api/VoiceError"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { metadataProblem } from "@svc/conversation/answers/MetadataLimits"
+import { OutboundNumbers } from "@svc/numbers/OutboundNumbers"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { legFormats } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
@@ -43,12 +44,13 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
   static readonly layer: Layer.Layer<
     OutboundCalls,
     never,
-    Agents | PhoneNumbers | NodeLease | Providers | CallAdmission | LiveCalls | Calls
+    Agents | OutboundNumbers | PhoneNumbers | NodeLease | Providers | CallAdmission | LiveCalls | Calls
   > = Layer.effect(
     OutboundCalls,
     Effect.gen(function* () {
       const agents = yield* Agents
       const numbers = yield* PhoneNumbers
+      const reachable = yield* OutboundNumbers
       const { telephony } = yield* Providers
       const lease = yield* NodeLease
       const admission = yield* CallAdmission
@@ -109,6 +111,11 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
         const agent = yield* agentOf(project, request.agent_id)
         const problem = request.metadata === undefined ? null : metadataProblem(request.metadata)
         if (problem !== null) return yield* ValidationError.field("metadata", problem)
+        const refusal = reachable.refusal(org.id, request.to_number)
+        if (refusal !== null) {
+          countRejected("outbound", "not_allowed")
+          return yield* ValidationError.field("to_number", `to_number ${refusal}`)
+        }
         const from = yield* callingNumber(project, agent.id, request.from_number)
         if (from === undefined) {
           return yield* ValidationError.field(

@@ -55,6 +55,8 @@ export interface PhoneCall extends ConversationSession.SessionCall {
   readonly formats: ReadonlyArray<AudioFormat>
   /** What places a second leg for a transfer; absent: nothing can. */
   readonly secondLeg?: CallTransfer.SecondLegNetwork | undefined
+  /** Why the caller must not be transferred to a number, as what follows its name; null: they may. Absent: to any. */
+  readonly refusalOf?: (destination: string) => string | null
 }
 
 /** Runs a conversation over a call leg: answers or dials, hears, speaks, records, transfers and hangs up. */
@@ -71,6 +73,15 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
     let screen: CallScreen | undefined
     /** The outcome of the transfer that was requested through the API. */
     let transfer: Deferred.Deferred<string | null> | undefined
+
+    /** Why the caller must not be transferred there. */
+    const refusalOf = (destination: string): string | null => {
+      const refusal = call.refusalOf?.(destination) ?? null
+      if (refusal === null) return null
+      const logged = Effect.logWarning(`A transfer was refused: the destination ${refusal}`)
+      services.background(Effect.annotateLogs(logged, "call_id", facts.call_id))
+      return `the destination ${refusal}`
+    }
 
     /** Ends the call, whether it was answered or not. */
     const hangup = (session: ConversationSession.ConversationSession, reason: string): void => {
@@ -225,9 +236,12 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
             if (answered?.pressKeys(command.digits) !== true)
               session.feed({ _tag: "ToolAnswered", id: command.id, result: { error: "This line cannot send keys." } })
             return
-          case "Transfer":
-            moving?.start(command.destination, command.announcement)
+          case "Transfer": {
+            const refusal = refusalOf(command.destination)
+            if (refusal === null) moving?.start(command.destination, command.announcement)
+            else session.feed({ _tag: "TransferProgressed", state: "failed", reason: refusal })
             return
+          }
           case "TransferOver":
             if (command.failure_reason === null) {
               recording?.stop()
@@ -264,6 +278,8 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
         const state = session.state()
         if (state.phase !== "live") return "not-in-progress"
         if (isTransferring(state)) return "already-active"
+        const refusal = refusalOf(destination)
+        if (refusal !== null) return Effect.succeed(refusal)
         const outcome = Deferred.unsafeMake<string | null>(FiberId.none)
         transfer = outcome
         session.feed({ _tag: "TransferRequested", destination })

@@ -18,20 +18,32 @@ const other = (behaviour: string, ring_ms = 20) =>
   })
 
 /** A call in which the agent has said its first message. */
-const greeted = Effect.gen(function* () {
-  const found = yield* agentOnNumber(() =>
-    configuration({
-      rules: [
-        { user: "sales", tool: "transfer_call", arguments: { destination: "sales" } },
-        { tool_result: "transfer_call", say: "That did not work." }
-      ],
-      otherwise: "Ok."
-    })
-  )
-  const caller = yield* dial(found.number)
-  yield* caller.hears(/^Hello\.$/)
-  const record = yield* until(Record.now(found.number), (r) => r?.status === "in-progress")
-  return { ...found, caller, id: record?.call_id ?? "" }
+const greetedWith = (more: Readonly<Record<string, unknown>>) =>
+  Effect.gen(function* () {
+    const found = yield* agentOnNumber(() =>
+      configuration(
+        {
+          rules: [
+            { user: "sales", tool: "transfer_call", arguments: { destination: "sales" } },
+            { tool_result: "transfer_call", say: "That did not work." }
+          ],
+          otherwise: "Ok."
+        },
+        more
+      )
+    )
+    const caller = yield* dial(found.number)
+    yield* caller.hears(/^Hello\.$/)
+    const record = yield* until(Record.now(found.number), (r) => r?.status === "in-progress")
+    return { ...found, caller, id: record?.call_id ?? "" }
+  })
+
+const greeted = greetedWith({})
+
+/** A premium-rate number that would answer. */
+const premium = Effect.map(phone, (registered) => {
+  registered.send({ event: "register", numbers: ["+19005550123"], behaviour: "answer", ring_ms: 20 })
+  return "+19005550123"
 })
 
 layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a transfer", (it) => {
@@ -79,6 +91,43 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       expect(call.outcome).toBe("completed answered caller-hangup")
     })
   )
+
+  it.scoped("by the API to a number that must not be called is refused, and the call does not notice", () =>
+    Effect.gen(function* () {
+      const calls = yield* Calls
+      const { caller, id, number, project } = yield* greeted
+      expect(yield* Effect.flip(calls.transfer(project, id, yield* premium))).toMatchObject({
+        code: "TRANSFER_FAILED",
+        message: "transfer failed: the destination must not be a premium-rate number"
+      })
+      caller.send({ event: "say", text: "Go on" })
+      yield* caller.hears(/^Ok\.$/)
+      caller.send({ event: "hangup" })
+      const call = yield* Record.settled(number)
+      expect(call.outcome).toBe("completed answered caller-hangup")
+      expect(call.events.filter(({ event }) => event.startsWith("transfer."))).toEqual([])
+    })
+  )
+
+  for (const [kind, more] of [
+    ["", {}],
+    ["attended, ", { transfer_announcement: "A caller for you." }]
+  ] as const) {
+    it.scoped(`by the tool, ${kind}to a number that must not be called fails, and the tool's result says why`, () =>
+      Effect.gen(function* () {
+        const { caller, number } = yield* greetedWith({ transfer_destinations: { sales: yield* premium }, ...more })
+        caller.send({ event: "say", text: "Put me through to sales" })
+        yield* caller.hears(/^That did not work\.$/)
+        caller.send({ event: "hangup" })
+        const call = yield* Record.settled(number)
+        expect(call.outcome).toBe("completed answered caller-hangup")
+        expect(Record.dataOf(call, "transfer.failed")).toMatchObject([
+          { transfer_to: "+19005550123", failure_reason: "the destination must not be a premium-rate number" }
+        ])
+        expect(JSON.stringify(Record.dataOf(call, "tool.completed"))).toContain("must not be a premium-rate number")
+      })
+    )
+  }
 
   it.scoped("requested 50 times at once starts once", () =>
     Effect.gen(function* () {

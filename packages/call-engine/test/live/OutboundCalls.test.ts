@@ -1,7 +1,10 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { PlaceCallRequest } from "@svc/api/calls/PlaceCall"
+import { TransferRequest } from "@svc/api/calls/Transfer"
+import { Accounts } from "@svc/auth/Accounts"
 import { Billing } from "@svc/billing/Billing"
+import { OutboundNumbers } from "@svc/numbers/OutboundNumbers"
 import { BigDecimal, Effect, Either, Layer, Schema } from "effect"
 import { CallControl } from "../../src/live/CallControl.ts"
 import { OutboundCalls } from "../../src/live/OutboundCalls.ts"
@@ -110,6 +113,48 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
         expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(0)
       })
     )
+
+    it.scoped("refuses premium-rate, satellite and other countries' numbers: nothing is dialled, written or held", () =>
+      Effect.gen(function* () {
+        const calls = yield* Calls
+        const { owner, place, project } = yield* caller()
+        const callee = yield* phone
+        const own = `+1555889${String(1000 + ++numbers)}`
+        const refused = ["+19005550123", "+881612345678", "+31612345678"]
+        callee.send({ event: "register", numbers: [own, ...refused], behaviour: "answer", ring_ms: 20 })
+        yield* Effect.flatMap(Accounts, (accounts) => accounts.setOutboundCountries(owner.org.id, "US"))
+        yield* Effect.flatMap(OutboundNumbers, ({ refresh }) => refresh)
+        const reasons = yield* Effect.forEach(refused, (number) => Effect.flip(place(number)))
+        expect(reasons).toMatchObject([
+          { code: "VALIDATION_ERROR", message: "to_number must not be a premium-rate number" },
+          { details: { to_number: "to_number must not be a number of a satellite or international network" } },
+          { details: { to_number: "to_number must be a number of a country that may be called (US); it is of NL" } }
+        ])
+        expect((yield* calls.list(project, { limit: 10 })).calls).toEqual([])
+        expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(0)
+        const { call_id } = yield* place(own)
+        expect(yield* callee.until("incoming")).toMatchObject({ to: own })
+        yield* callee.until("answered")
+        callee.send({ event: "hangup" })
+        yield* ended(project, call_id)
+      })
+    )
+
+    it("takes no SIP URI as to_number, and POST …/transfer none as destination", () => {
+      const isRefused = (target: string) => [
+        Either.isLeft(Schema.decodeUnknownEither(PlaceCallRequest)({ agent_id: 1, to_number: target })),
+        Either.isLeft(Schema.decodeUnknownEither(TransferRequest)({ destination: target }))
+      ]
+      expect(isRefused("+15550001111")).toEqual([false, false])
+      for (const target of [
+        "sip:+15550001111@192.0.2.1",
+        "sips:a@b.example",
+        "tel:+15550001111",
+        "+15550001111;phone-context=+1"
+      ]) {
+        expect(isRefused(target)).toEqual([true, true])
+      }
+    })
 
     it.scoped("places a ringing call that can be neither ended nor transferred, but is ended with its project", () =>
       Effect.gen(function* () {

@@ -1,0 +1,56 @@
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { Accounts } from "@svc/auth/Accounts"
+import { ConfigProvider, Effect, Layer, TestClock } from "effect"
+import { OutboundNumbers } from "../src/OutboundNumbers.ts"
+import { owner, Test } from "./Fixture.ts"
+
+const settings = (countries: string) =>
+  Effect.provide(
+    OutboundNumbers.layer.pipe(
+      Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_OUTBOUND_COUNTRIES", countries]]))))
+    )
+  )
+
+layer(Test)("OutboundNumbers", (it) => {
+  it.effect("an organization's countries take the place of SVC_OUTBOUND_COUNTRIES within 2 seconds, and back", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const numbers = yield* OutboundNumbers
+      const [mine, other] = [(yield* owner).org.id, (yield* owner).org.id]
+      const may = (org: number) =>
+        ["+31612345678", "+4915112345678"].filter((number) => numbers.refusal(org, number) === null)
+      expect(may(mine)).toEqual(["+31612345678"])
+      yield* accounts.setOutboundCountries(mine, "DE")
+      yield* TestClock.adjust("2 seconds")
+      yield* numbers.refresh
+      expect([may(mine), may(other)]).toEqual([["+4915112345678"], ["+31612345678"]])
+      yield* accounts.setOutboundCountries(mine, "all")
+      yield* numbers.refresh
+      expect(may(mine)).toEqual(["+31612345678", "+4915112345678"])
+      expect(numbers.refusal(mine, "+31900123456")).toContain("premium-rate")
+      yield* accounts.setOutboundCountries(mine, null)
+      yield* numbers.refresh
+      expect(may(mine)).toEqual(["+31612345678"])
+    }).pipe(settings("NL"))
+  )
+
+  it.effect("countries that this version cannot read allow nothing", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { org } = yield* owner
+      yield* sql`update organizations set outbound_countries = 'region:EU' where id = ${org.id}`
+      const numbers = yield* OutboundNumbers
+      yield* numbers.refresh
+      expect(numbers.refusal(org.id, "+31612345678")).toContain("may not call or text")
+    })
+  )
+
+  it.effect("a wrong SVC_OUTBOUND_COUNTRIES fails the start with an error that names it", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Effect.asVoid(OutboundNumbers).pipe(settings("NL,XX")))
+      expect(String(error)).toContain("SVC_OUTBOUND_COUNTRIES")
+      expect(String(error)).toContain("such as NL,BE,GB")
+    })
+  )
+})
