@@ -1,0 +1,128 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as Dialog from "../../src/dialog/Dialog.ts"
+import * as Message from "../../src/message/Message.ts"
+import { serialize } from "../../src/message/Serializer.ts"
+import { dial, sdp, VirtualNetwork } from "./VirtualNetwork.ts"
+
+const [us, phone] = ["192.0.2.10", "192.0.2.20"]
+
+/** A call of ours to a phone whose responses the test writes. `isLost`: whether a message of ours is lost. */
+const placed = (isLost: (message: Message.Message) => boolean = () => false) => {
+  const network = new VirtualNetwork((message) => (isLost(message) ? [] : [1]))
+  const caller = network.node(us)
+  // Its datagrams go nowhere: what we send is read from the network's record.
+  dial(network, caller, { ...caller, address: phone })
+  const invite = network.messages[0]
+  if (invite?._tag !== "Request") throw new Error("no INVITE")
+  const contact = { name: "contact", value: `<sip:phone@${phone}:5060>` }
+  const type = { name: "content-type", value: "application/sdp" }
+  /** A response of the phone; with a number it is reliable. */
+  const respond = (status: number, number?: number, body?: Uint8Array): void => {
+    const reliable = [
+      { name: "require", value: "100rel" },
+      { name: "rseq", value: String(number) }
+    ]
+    const headers = [contact, ...(number === undefined ? [] : reliable), ...(body === undefined ? [] : [type])]
+    const response = Dialog.respond(invite, status, "R", "phone", { headers, ...(body === undefined ? {} : { body }) })
+    network.inject(serialize(response), phone, us)
+    network.run(10)
+  }
+  const answerTo = (request: Message.Request, status: number): void => {
+    network.inject(serialize(Dialog.respond(request, status, "R", "phone")), phone, us)
+    network.run(10)
+  }
+  const requests = (method: string): ReadonlyArray<Message.Request> =>
+    network.messages.filter((each): each is Message.Request => each._tag === "Request" && each.method === method)
+  const racks = (): ReadonlyArray<string | undefined> => requests("PRACK").map((each) => Message.header(each, "rack"))
+  const tags = (): ReadonlyArray<string> => caller.events.map(([, { _tag }]) => _tag)
+  return { network, caller, invite, respond, answerTo, requests, racks, tags }
+}
+
+const first = <T>(list: ReadonlyArray<T>): T => {
+  const [found] = list
+  if (found === undefined) throw new Error("the list is empty")
+  return found
+}
+
+describe("A reliable provisional response to our INVITE", () => {
+  it("is acknowledged with PRACK in its dialog, and gives its early media", () => {
+    const { answerTo, caller, racks, requests, respond } = placed()
+    respond(183, 7, sdp(5000))
+    expect(racks()).toEqual(["7 1 INVITE"])
+    const prack = first(requests("PRACK"))
+    expect(prack.uri).toBe(`sip:phone@${phone}:5060`)
+    expect([Message.tag(prack, "to"), Message.cseq(prack)]).toEqual(["phone", { number: 2, method: "PRACK" }])
+    answerTo(prack, 200)
+    expect(caller.events).toMatchObject([["call", { _tag: "Ringing", status: 183, sdp: expect.anything() }]])
+  })
+
+  it("that is repeated because our PRACK is late is reported once, and gets no second PRACK of its own", () => {
+    const { answerTo, network, requests, respond, tags } = placed()
+    respond(183, 7, sdp(5000))
+    respond(183, 7, sdp(5000))
+    network.run(300)
+    respond(183, 7, sdp(5000))
+    expect(requests("PRACK")).toHaveLength(1)
+    expect(tags()).toEqual(["Ringing"])
+    answerTo(first(requests("PRACK")), 200)
+    network.run(60_000)
+    expect(requests("PRACK")).toHaveLength(1)
+  })
+
+  it("whose PRACK is lost gets it again with the same branch at 500 ms doubling, until it is answered", () => {
+    let lost = 3
+    const { answerTo, network, requests, respond } = placed(
+      (message) => message._tag === "Request" && message.method === "PRACK" && lost-- > 0
+    )
+    respond(183, 7)
+    network.run(3600)
+    const at = network.sent.flatMap(([time, , what]) => (what === "PRACK" ? [time] : []))
+    expect(at.slice(1).map((time, index) => time - (at[index] ?? 0))).toEqual([500, 1000, 2000])
+    expect(new Set(requests("PRACK").map((each) => Message.header(each, "via"))).size).toBe(1)
+    answerTo(first(requests("PRACK")), 200)
+    network.run(60_000)
+    expect(requests("PRACK")).toHaveLength(4)
+  })
+
+  it("whose PRACK is never answered, or refused, does not hinder the answer", () => {
+    for (const refuses of [true, false]) {
+      const { answerTo, network, requests, respond, tags } = placed()
+      respond(180, 1)
+      if (refuses) answerTo(first(requests("PRACK")), 481)
+      network.run(60_000)
+      respond(200, undefined, sdp(5000))
+      expect(tags()).toEqual(["Ringing", "Answered"])
+      expect(Message.cseq(first(requests("ACK")))).toEqual({ number: 1, method: "ACK" })
+    }
+  })
+
+  it("that is out of order waits for the one before it, which the phone repeats (RFC 3262, 4)", () => {
+    const { racks, respond, tags } = placed()
+    respond(183, 7)
+    respond(180, 9)
+    expect(racks()).toEqual(["7 1 INVITE"])
+    respond(183, 8, sdp(5000))
+    respond(180, 9)
+    expect(racks()).toEqual(["7 1 INVITE", "8 1 INVITE", "9 1 INVITE"])
+    expect(tags()).toEqual(["Ringing", "Ringing", "Ringing"])
+  })
+
+  it("takes numbers of the dialog: the BYE after it has the next one", () => {
+    const { caller, network, requests, respond } = placed()
+    respond(183, 7)
+    respond(180, 8)
+    respond(200, undefined, sdp(5000))
+    network.perform(caller, caller.agent.command("call", { _tag: "Hangup", reason: "done" }, network.now))
+    expect(requests("PRACK").map((each) => Message.cseq(each)?.number)).toEqual([2, 3])
+    expect(Message.cseq(first(requests("BYE")))).toEqual({ number: 4, method: "BYE" })
+  })
+
+  it("that comes after we gave up is acknowledged, and not reported", () => {
+    const { caller, network, racks, requests, respond, tags } = placed()
+    respond(100)
+    network.perform(caller, caller.agent.command("call", { _tag: "Hangup", reason: "given up" }, network.now))
+    expect(requests("CANCEL")).toHaveLength(1)
+    respond(183, 7, sdp(5000))
+    expect([racks(), tags()]).toEqual([["7 1 INVITE"], []])
+  })
+})
