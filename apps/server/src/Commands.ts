@@ -7,6 +7,7 @@ import { agentCommand } from "./commands/AgentCommands.ts"
 import { numbersCommand } from "./commands/NumberCommands.ts"
 import { pluginsCommand } from "./commands/PluginCommands.ts"
 import { replayCommand } from "./commands/ReplayCommand.ts"
+import { sipCommand } from "./commands/SipCommand.ts"
 import { callCommand, chatCommand } from "./commands/TestSessionCommand.ts"
 import * as Logging from "./Logging.ts"
 import * as Settings from "./Settings.ts"
@@ -69,6 +70,7 @@ const commands = [
   agentCommand,
   numbersCommand,
   pluginsCommand,
+  sipCommand,
   chatCommand,
   callCommand,
   replayCommand(version),

@@ -48,9 +48,11 @@ export interface Signaling {
   readonly now: () => number
   /** Carries out what a method of `agent` has returned. */
   readonly perform: (effects: ReadonlyArray<AgentEffect>) => void
+  /** Addresses whose messages are not read, with how many messages and connections came from each. */
+  readonly ignored: ReadonlyMap<string, number>
 }
 
-/** Sources that the log has named, at most. */
+/** Ignored sources that are named and counted, at most. */
 const maxNamed = 1000
 
 /** How long the loop sleeps at most while a timer runs, in ms: a timer may be set that is due before. */
@@ -73,7 +75,7 @@ export const open = (
     const now = (): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
     const fork = yield* FiberSet.makeRuntime<never>()
     const limits = new SourceLimits(options.requestsPerSecond)
-    const named = new Set<string>()
+    const ignored = new Map<string, number>()
     let tcp: Tcp.Tcp | undefined
     let tls: Tls.Tls | undefined
     let udp: Udp.Udp | undefined
@@ -142,14 +144,17 @@ export const open = (
     }
 
     /** Sources that are not allowed get no answer; the operator sees each once. */
-    const admits = (address: string): boolean => {
-      if (isAllowed(address)) return limits.take(address, now())
-      if (!named.has(address) && named.size < maxNamed) {
-        named.add(address)
+    const isKnown = (address: string): boolean => {
+      if (isAllowed(address)) return true
+      const before = ignored.get(address)
+      if (before !== undefined) ignored.set(address, before + 1)
+      else if (ignored.size < maxNamed) {
+        ignored.set(address, 1)
         log.warning(`SIP from ${address} is ignored; add the address to SVC_SIP_ALLOW if it is your trunk`)
       }
       return false
     }
+    const admits = (address: string): boolean => isKnown(address) && limits.take(address, now())
 
     const receive = (bytes: Uint8Array, peer: Peer): void => {
       if (admits(peer.address)) perform(agent.receive(bytes, peer, now()))
@@ -163,7 +168,7 @@ export const open = (
     if (transports.includes("tcp")) {
       // One port for both, also when it is any free one.
       const port = bind.port === 0 ? (udp?.port ?? 0) : bind.port
-      tcp = yield* Tcp.listen(bind.address, port, isAllowed, (bytes, from) =>
+      tcp = yield* Tcp.listen(bind.address, port, isKnown, (bytes, from) =>
         receive(bytes, { transport: "tcp", ...from })
       )
     }
@@ -174,7 +179,7 @@ export const open = (
         address: own.address,
         port: own.port,
         identity,
-        isAllowed,
+        isAllowed: isKnown,
         onMessage: (bytes, from) => receive(bytes, { transport: "tls", ...from })
       })
     }
@@ -191,5 +196,5 @@ export const open = (
     })
     yield* Effect.forkScoped(Effect.forever(turn))
     const port = portOf(transports[0] ?? "udp")
-    return { agent, addressFor: localAddress, port, portOf, tlsPort: tls?.port, now, perform }
+    return { agent, addressFor: localAddress, port, portOf, tlsPort: tls?.port, now, perform, ignored }
   })

@@ -8,12 +8,15 @@ import { matcher } from "./Cidr.ts"
 import type { AgentEvent } from "./dialog/AgentEffect.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import * as InboundCalls from "./InboundCalls.ts"
+import { LiveCallList } from "./LiveCallList.ts"
+import * as Uri from "./message/Uri.ts"
 import * as OutboundCalls from "./OutboundCalls.ts"
 import { type PeerTimeouts, usualPeerTimeouts } from "./PeerWatch.ts"
 import * as RtpMedia from "./rtp/RtpMedia.ts"
 import { allowOf, bindOf, codecsOf, portsOf, type Settings, transportsOf } from "./Settings.ts"
 import * as Signaling from "./Signaling.ts"
-import { trunksOf } from "./Trunk.ts"
+import { notRegistering, statusRoute } from "./Status.ts"
+import { type Trunk, trunksOf } from "./Trunk.ts"
 import * as TrunkRegistration from "./TrunkRegistration.ts"
 import * as TrunkSources from "./TrunkSources.ts"
 import * as Dns from "./transport/Dns.ts"
@@ -99,13 +102,13 @@ export const layer = (
       const listeners = new Map<string, (event: CallEvent) => void>()
       const tls = yield* tlsOf(settings, bind)
       const media = yield* RtpMedia.make({ address: bind.address, firstPort: ports.first, lastPort: ports.last })
-      const registrations: Array<TrunkRegistration.TrunkRegistration> = []
+      const registrations = new Map<Trunk, TrunkRegistration.TrunkRegistration>()
 
       const onEvent = (event: AgentEvent): void => {
         if (event._tag === "Event") listeners.get(event.call)?.(event.event)
         else if (event._tag === "Incoming")
-          InboundCalls.take(context, event, (call) => Queue.unsafeOffer(incoming, call))
-        else for (const each of registrations) each.on(event)
+          InboundCalls.take(context, event, (call) => Queue.unsafeOffer(incoming, calls.incoming(call)))
+        else for (const each of registrations.values()) each.on(event)
       }
       const signaling = yield* Signaling.open(
         {
@@ -121,6 +124,7 @@ export const layer = (
         },
         onEvent
       ).pipe(Effect.mapError(notOpened))
+      const calls = new LiveCallList(signaling.now)
       const transfer = settings.transfer ?? "auto"
       const context: CallContext = {
         signaling,
@@ -155,7 +159,9 @@ export const layer = (
       yield* Effect.forEach(
         trunks.filter(({ register }) => register),
         (trunk) =>
-          Effect.map(TrunkRegistration.start(signaling, trunk, host.log), (started) => registrations.push(started)),
+          Effect.map(TrunkRegistration.start(signaling, trunk, host.log), (started) =>
+            registrations.set(trunk, started)
+          ),
         { discard: true }
       )
       host.log.info(`SIP on ${bind.address}:${signaling.port}`)
@@ -171,9 +177,20 @@ export const layer = (
           playbackMarks: "none"
         },
         incoming: Stream.fromQueue(incoming),
-        ...(trunks.length === 0 ? {} : { outbound: OutboundCalls.make(context, host.log) }),
-        health: Effect.sync(() => healthOf(registrations)),
-        routes: []
+        ...(trunks.length === 0 ? {} : { outbound: calls.outbound(OutboundCalls.make(context, host.log)) }),
+        health: Effect.sync(() => healthOf([...registrations.values()])),
+        routes: [
+          statusRoute({
+            listening: { address: bind.address, port: signaling.port, transports },
+            trunks: () =>
+              trunks.map((trunk) => ({
+                trunk: Uri.text({ ...trunk.uri, user: undefined }),
+                ...(registrations.get(trunk)?.status() ?? notRegistering)
+              })),
+            calls,
+            ignored: () => signaling.ignored
+          })
+        ]
       } as const
     })
   )

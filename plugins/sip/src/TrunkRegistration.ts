@@ -9,6 +9,7 @@ import { contact } from "./message/Contact.ts"
 import type { Request } from "./message/Message.ts"
 import * as Uri from "./message/Uri.ts"
 import type { Signaling } from "./Signaling.ts"
+import type { TrunkStatus } from "./Status.ts"
 import { addressAt, hostOf, type Trunk, transportOf } from "./Trunk.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
@@ -18,6 +19,7 @@ const stopWithin = "2 seconds"
 
 export interface TrunkRegistration {
   readonly health: () => Health
+  readonly status: () => Pick<TrunkStatus, "state" | "renews_in_seconds" | "last_error">
   /** What the user agent reports of requests outside of calls. */
   readonly on: (event: AgentEvent) => void
 }
@@ -86,6 +88,14 @@ export const start = (
         is.failure === undefined
           ? healthy
           : { healthy: false, reason: `the trunk of ${trunk.variable}_URI refused to register us: ${is.failure}` },
+      status: () => {
+        const wait = (is.dueAt - signaling.now()) / 1000
+        return {
+          state: is.state,
+          renews_in_seconds: Number.isFinite(wait) ? Math.max(0, Math.round(wait)) : null,
+          last_error: is.failure ?? null
+        }
+      },
       on: (event) => {
         if (event._tag === "Response" && event.call === owner) {
           keep(Registration.response(is, event.sent, event.response, signaling.now()))

@@ -28,6 +28,7 @@ export const examples: ReadonlyArray<Example> = [
   { line: "svc numbers search NL --org org_… --type mobile", what: "" },
   { line: "svc numbers buy +12125550100 --org org_… --agent agent_…", what: "" },
   { line: "svc numbers assign +12125550100 none --org org_…", what: "" },
+  { line: "svc sip status", what: "" },
   { line: "svc chat Reception --from +15550100200", what: "" },
   { line: "svc call Reception", what: "" },
   { line: "svc call Reception --max-calls 10 --expires-in 86400", what: "" },
