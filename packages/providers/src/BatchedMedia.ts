@@ -98,6 +98,13 @@ export class BatchedMedia {
     this.#waiting.push(wire)
   }
 
+  /** Sends other audio at once, after what waits. */
+  insert(audio: Uint8Array): void {
+    this.#flush()
+    this.#target = firstFrames
+    if (audio.length > 0) this.#connection?.media(audio)
+  }
+
   clear(): void {
     if (this.#connection === undefined) return
     this.#connection.clear()

@@ -10,19 +10,26 @@ const Settings = Schema.Struct({
     })
   ),
   authToken: Schema.Redacted(Schema.NonEmptyString),
+  machineDetection: Schema.optionalWith(Schema.BooleanFromString, { exact: true }),
   apiUrl: Schema.optionalWith(serverOrigin("https://api.twilio.com"), { exact: true })
 })
 
 /**
  * Phone calls, text messages and numbers of Twilio.
  *
- * Settings: `SVC_TWILIO_ACCOUNT_SID`, `SVC_TWILIO_AUTH_TOKEN`, `SVC_TWILIO_API_URL`.
+ * Settings: `SVC_TWILIO_ACCOUNT_SID`, `SVC_TWILIO_AUTH_TOKEN`, `SVC_TWILIO_MACHINE_DETECTION`, `SVC_TWILIO_API_URL`.
  */
 export default Plugin.make({
   name: "twilio",
   apiVersion: "^2.0.0",
   config: Settings,
-  provides: ({ accountSid, apiUrl, authToken }, host) => ({
-    telephony: TwilioTelephony.layer({ accountSid, authToken, origin: apiUrl, host })
+  provides: ({ accountSid, apiUrl, authToken, machineDetection = true }, host) => ({
+    telephony: TwilioTelephony.layer({
+      accountSid,
+      authToken,
+      origin: apiUrl,
+      detectsMachines: machineDetection,
+      host
+    })
   })
 })

@@ -24,7 +24,8 @@ export interface TwilioApi {
   readonly request: (
     method: "GET" | "POST" | "DELETE",
     resource: string,
-    form?: Form
+    form?: Form,
+    options?: Pick<CarrierApi.CarrierRequest, "isRepeatable">
   ) => Effect.Effect<unknown, CarrierApi.CarrierRequestFailed>
   /** The same for regulatory compliance: `Bundles` is `/v2/RegulatoryCompliance/Bundles`. */
   readonly regulatory: TwilioApi["request"]
@@ -69,11 +70,11 @@ export const make = (options: {
     })
     const below =
       (server: string, root: string): TwilioApi["request"] =>
-      (method, resource, form) => {
+      (method, resource, form, options) => {
         const url = new URL(resource.startsWith("/") ? resource : `${root}/${resource}`, server)
         if (method === "GET") for (const [name, value] of pairsOf(form ?? {})) url.searchParams.append(name, value)
         return Effect.map(
-          api.request({ method, url: url.href, ...(method === "POST" && { form: pairsOf(form ?? {}) }) }),
+          api.request({ method, url: url.href, ...(method === "POST" && { form: pairsOf(form ?? {}) }), ...options }),
           ({ body }) => body
         )
       }

@@ -1,0 +1,10 @@
+/** The states of a call at Twilio. See https://www.twilio.com/docs/voice/api/call-resource. */
+
+const finals = ["completed", "busy", "failed", "no-answer", "canceled"] as const
+export type FinalStatus = (typeof finals)[number]
+
+/** The status if no other follows it. */
+export const finalStatus = (status: unknown): FinalStatus | undefined => finals.find((one) => one === status)
+
+/** How the end of a call is told to the engine. */
+export const endOf = (status: FinalStatus): "hangup" | "failed" => (status === "failed" ? "failed" : "hangup")

@@ -1,0 +1,114 @@
+import type { CallLeg, DialFailed, DialProgress } from "@svc/providers/Telephony"
+import { DialFailed as Failed } from "@svc/providers/Telephony"
+import type { FinalStatus } from "./CallStatus.ts"
+import { finalStatus } from "./CallStatus.ts"
+import type { TwilioCall } from "./TwilioCall.ts"
+
+/** How long a call whose answer was lost may take to show itself by a status, in milliseconds. */
+const lostMs = 15_000
+/** How long Twilio may take to open the media stream of an answered call, in milliseconds. */
+const streamMs = 8000
+
+const outcomes: { readonly [status in FinalStatus]: DialFailed["outcome"] } = {
+  busy: "busy",
+  "no-answer": "no-answer",
+  failed: "failed",
+  canceled: "failed",
+  completed: "failed"
+}
+
+/** The end of an attempt: the leg, or why there is none. */
+export type Dialled = { readonly leg: CallLeg } | { readonly failed: DialFailed }
+
+/** An outgoing call, until its media stream is there. */
+export class DialledCall {
+  #sid: string | undefined
+  #isOver = false
+  #hasRung = false
+  #due: number | undefined
+  #verdict: string | undefined
+  readonly #options: {
+    readonly now: () => number
+    readonly progress: DialProgress
+    readonly hangUp: (sid: string) => void
+    readonly onDone: (dialled: Dialled | undefined) => void
+  }
+
+  /** `onDone`: called once; undefined: the engine has given up. */
+  constructor(options: {
+    readonly now: () => number
+    readonly progress: DialProgress
+    readonly hangUp: (sid: string) => void
+    readonly onDone: (dialled: Dialled | undefined) => void
+  }) {
+    this.#options = options
+  }
+
+  /** Twilio has accepted the call. */
+  placed(sid: string): void {
+    this.#sid = sid
+    // The engine has given up meanwhile.
+    if (this.#isOver) this.#options.hangUp(sid)
+  }
+
+  /** Twilio has not accepted the call, or its answer was lost. */
+  notPlaced(reason: string, code: string | undefined, mayBePlaced: boolean): void {
+    if (mayBePlaced && this.#sid === undefined) this.#due ??= this.#options.now() + lostMs
+    else if (!mayBePlaced) this.#fail("failed", reason, code)
+  }
+
+  status(sid: string, status: string, code: string | undefined): void {
+    if (this.#isOver) return
+    this.#sid = sid
+    const end = finalStatus(status)
+    if (end !== undefined) this.#fail(outcomes[end], `Twilio reports the call as ${end}`, code)
+    else if (status === "in-progress") this.#due ??= this.#options.now() + streamMs
+    else {
+      this.#due = undefined
+      if (status !== "ringing" || this.#hasRung) return
+      this.#hasRung = true
+      this.#options.progress.onRinging?.()
+    }
+  }
+
+  /** Who answered, by Twilio's own detection. */
+  answerer(answeredBy: string): void {
+    this.#verdict = answeredBy
+  }
+
+  /** The media stream is there. */
+  connected(call: TwilioCall): void {
+    if (this.#isOver) {
+      call.abandon("the call was given up")
+      return
+    }
+    this.#isOver = true
+    if (this.#verdict !== undefined) call.answerer(this.#verdict)
+    this.#options.onDone({ leg: call.leg })
+  }
+
+  /** The engine gives up. */
+  giveUp(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    if (this.#sid !== undefined) this.#options.hangUp(this.#sid)
+    this.#options.onDone(undefined)
+  }
+
+  /** Called a few times a second. */
+  check(): void {
+    if (this.#isOver || this.#due === undefined || this.#options.now() < this.#due) return
+    if (this.#sid !== undefined) this.#options.hangUp(this.#sid)
+    const reason =
+      this.#sid === undefined
+        ? "the answer of Twilio was lost, and no status of the call has come"
+        : "Twilio did not open the media stream; its console says why, at the call's errors"
+    this.#fail("failed", reason, undefined)
+  }
+
+  #fail(outcome: DialFailed["outcome"], reason: string, code: string | undefined): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#options.onDone({ failed: new Failed({ outcome, reason, ...(code === undefined ? {} : { code }) }) })
+  }
+}
