@@ -241,14 +241,23 @@ export const make = (options: {
       status: (submissionId) =>
         Effect.gen(function* () {
           const submission = parse(submissionId)
-          if (submission === undefined) {
+          if (submission === undefined || submission.bundles.length === 0) {
+            // Twilio knows whether it exists.
+            const known = `Addresses/${encodeURIComponent(submission?.addressSid ?? submissionId)}.json`
+            const body = yield* Effect.mapError(api.request("GET", known), carrierError)
+            yield* sidIn(body)
+            if (submission !== undefined) return []
             return yield* new CarrierRefused({ reason: `${submissionId} is no submission at Twilio.` })
           }
           const now = yield* Clock.currentTimeMillis
           return yield* Effect.forEach(submission.bundles, ({ sid, type }) =>
             api.regulatory("GET", `Bundles/${sid}`).pipe(
               Effect.mapError(carrierError),
-              Effect.map((body) => verdictOf(type, sid, now, body))
+              Effect.flatMap((body) =>
+                text(Object(body).status) === undefined
+                  ? carrierUnavailable({ reason: `Twilio's answer about the bundle ${sid} has no status` })
+                  : Effect.succeed(verdictOf(type, sid, now, body))
+              )
             )
           )
         })

@@ -58,7 +58,9 @@ telephonySuite({
       return true
     }),
     sendsGarbage: faulty((_, response) => {
-      response.writeHead(200, { "content-type": "application/json" }).end("<html>")
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(response.req.url?.includes("Calls") ? "<html>" : '{"sid":7}')
       return true
     })
   },
