@@ -84,7 +84,8 @@ export const open = (
     const localAddress = (peer: string): string =>
       externalAddress ?? (isUnspecified(bind.address) ? (addressFor(peer) ?? bind.address) : bind.address)
     const portOf = (transport: Transport): number => {
-      if (transport === "tls") return tls?.port ?? options.tls.bind.port
+      // Without a certificate nothing listens; peers then answer on our connection, and get the usual port.
+      if (transport === "tls") return tls?.port ?? (options.tls.bind.port || 5061)
       return (transport === "tcp" ? tcp?.port : udp?.port) ?? bind.port
     }
 

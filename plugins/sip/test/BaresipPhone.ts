@@ -121,7 +121,7 @@ export const start = ({
       Effect.sync(() => spawn("baresip", ["-f", folder], { stdio: "ignore" })),
       (child) =>
         Effect.async<void>((resume) => {
-          if (child.exitCode !== null) return resume(Effect.void)
+          if (child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
           child.once("exit", () => resume(Effect.void))
           child.kill("SIGKILL")
         })
