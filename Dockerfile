@@ -17,4 +17,4 @@ ENV SVC_DATA_DIR=/data
 VOLUME /data
 EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "-e", "fetch('http://127.0.0.1:8787/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "apps/server/dist/main.js", "serve"]
+CMD ["node", "--max-semi-space-size=32", "apps/server/dist/main.js", "serve"]

@@ -35,6 +35,8 @@ export interface RunFigures {
   readonly turns: ReadonlyArray<TurnLatency>
 }
 
+/** As docs/operations.md says to start a server. */
+const youngGeneration = "--max-semi-space-size=32"
 /** Calls dialled a second. */
 const rate = 60
 /** Calls with which the server is warmed up before its memory is read, and how long they talk. */
@@ -104,7 +106,11 @@ export const run = ({
     const load = yield* Child.start<LoadRequests>("LoadProcess.ts", { built: true })
     const server = yield* Child.start<ServerRequests>("ServerProcess.ts", {
       built: true,
-      flags: ["--expose-gc", ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])],
+      flags: [
+        "--expose-gc",
+        youngGeneration,
+        ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])
+      ],
       env: {
         ...serverSettings(key),
         ...(browser ? { SVC_PLUGINS: "@svc/plugin-simulated,@svc/plugin-browser" } : {}),
