@@ -54,6 +54,13 @@ const vendors: Readonly<Record<string, Vendor>> = {
   cartesia: {
     secrets: { SVC_CARTESIA_API_KEY: "marker-cartesia-f6207b" },
     settings: (origin) => ({ SVC_CARTESIA_URL: origin })
+  },
+  telnyx: {
+    secrets: { SVC_TELNYX_API_KEY: "marker-telnyx-5e90b1" },
+    settings: (origin) => ({
+      SVC_TELNYX_API_URL: origin,
+      SVC_TELNYX_PUBLIC_KEY: Buffer.alloc(32, 7).toString("base64")
+    })
   }
 }
 

@@ -1,0 +1,67 @@
+import { Effect } from "effect"
+import { listOf, type TelnyxApi } from "./TelnyxApi.ts"
+
+/** Numbers whose application is remembered. */
+const mostRemembered = 10_000
+
+const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)
+
+/** The Call Control applications of the account, which Telnyx also calls connections. */
+export interface Connections {
+  /** The application for calls from a number: that of the setting, of the number, or the one with our webhook. */
+  readonly of: (number: string) => Effect.Effect<string | undefined>
+  /** The one for numbers that are bought. */
+  readonly own: Effect.Effect<string | undefined>
+}
+
+export const make = (options: {
+  readonly api: TelnyxApi
+  /** Of the setting. */
+  readonly fixed: string | undefined
+  readonly webhookUrl: string
+}): Connections => {
+  const { api, fixed, webhookUrl } = options
+  const known = new Map<string, string>()
+  let found: string | undefined
+
+  const withWebhook = api
+    .request({ method: "GET", path: "/call_control_applications", query: { "page[size]": "250" } })
+    .pipe(
+      Effect.map((body) => {
+        const application = listOf(body)?.find((one) => Object(one).webhook_event_url === webhookUrl)
+        found = text(Object(application).id)
+        return found
+      }),
+      Effect.catchAll(({ reason }) =>
+        Effect.as(Effect.logWarning(`The Call Control applications cannot be listed: ${reason}`), undefined)
+      )
+    )
+  const own = Effect.suspend(() => {
+    const id = fixed ?? found
+    return id === undefined ? withWebhook : Effect.succeed(id)
+  })
+
+  const ofNumber = (number: string) =>
+    api.request({ method: "GET", path: "/phone_numbers", query: { "filter[phone_number]": number } }).pipe(
+      Effect.map((body) => {
+        const entry = listOf(body)?.find((one) => Object(one).phone_number === number)
+        const id = text(Object(entry).connection_id)
+        if (id !== undefined) {
+          if (known.size >= mostRemembered) known.clear()
+          known.set(number, id)
+        }
+        return id
+      }),
+      Effect.orElseSucceed(() => undefined)
+    )
+
+  return {
+    own,
+    of: (number) =>
+      Effect.suspend(() => {
+        const id = fixed ?? known.get(number)
+        if (id !== undefined) return Effect.succeed(id)
+        return Effect.flatMap(ofNumber(number), (found) => (found === undefined ? own : Effect.succeed(found)))
+      })
+  }
+}

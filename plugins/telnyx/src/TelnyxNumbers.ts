@@ -1,0 +1,116 @@
+import { join } from "node:path"
+import { isE164, type Numbers, type NumberType, type OfferedNumber } from "@svc/providers/Carrier"
+import { carrierUnavailable } from "@svc/providers/CarrierApi"
+import { Effect, Schema } from "effect"
+import * as DoneKeys from "./DoneKeys.ts"
+import { KeyLocks } from "./KeyLocks.ts"
+import * as NumberOrders from "./NumberOrders.ts"
+import * as PhoneNumbers from "./PhoneNumbers.ts"
+import { groupFor } from "./RequirementGroups.ts"
+import type { TelnyxApi } from "./TelnyxApi.ts"
+
+const types: ReadonlyArray<NumberType> = ["local", "mobile", "toll_free"]
+
+/** `GET /available_phone_numbers`. */
+const Available = Schema.Struct({
+  data: Schema.Array(
+    Schema.Struct({
+      phone_number: Schema.String,
+      region_information: Schema.optional(
+        Schema.NullOr(
+          Schema.Array(
+            Schema.Struct({ region_type: Schema.optional(Schema.String), region_name: Schema.optional(Schema.String) })
+          )
+        )
+      )
+    })
+  )
+})
+const decodeAvailable = Schema.decodeUnknown(Available)
+
+type Entry = (typeof Available.Type)["data"][number]
+
+/** The place of a number: its city, else its rate center, else its state. */
+const areaOf = ({ region_information: regions }: Entry): string | null => {
+  for (const type of ["location", "rate_center", "state"]) {
+    const name = regions?.find(({ region_type }) => region_type === type)?.region_name
+    if (name !== undefined && name !== "") return name
+  }
+  return null
+}
+
+/** The numbers that Telnyx sells. `connection`: the application that gets the calls of a number that is bought. */
+export const make = (options: {
+  readonly api: TelnyxApi
+  readonly folder: string
+  readonly connection: Effect.Effect<string | undefined>
+  readonly profile: string | undefined
+}): Effect.Effect<Numbers> =>
+  Effect.sync(() => {
+    const { api, connection, folder, profile } = options
+    const numbers = PhoneNumbers.make(api)
+    const orders = NumberOrders.make(api)
+    const released = DoneKeys.make(join(folder, "released"))
+    const locks = new KeyLocks()
+
+    const searchType = (type: NumberType, { area, country, limit }: Parameters<Numbers["search"]>[0]) => {
+      const place =
+        area === undefined
+          ? {}
+          : /^\d+$/.test(area)
+            ? { "filter[national_destination_code]": area }
+            : { "filter[locality]": area }
+      const query = {
+        "filter[country_code]": country,
+        "filter[phone_number_type]": type,
+        "filter[features]": "voice",
+        "filter[limit]": String(limit),
+        "filter[best_effort]": "false",
+        ...place
+      }
+      return api.request({ method: "GET", path: "/available_phone_numbers", query }).pipe(
+        Effect.catchAll((failure) =>
+          // A country or place that Telnyx does not know is one without numbers.
+          failure.outcome === "refused" ? Effect.succeed({ data: [] }) : Effect.fail(carrierUnavailable(failure))
+        ),
+        Effect.flatMap((body) =>
+          Effect.mapError(decodeAvailable(body), () =>
+            carrierUnavailable({ reason: "Telnyx answered with no list of numbers for sale" })
+          )
+        ),
+        Effect.map(
+          ({ data }): ReadonlyArray<OfferedNumber> =>
+            data.flatMap((entry) =>
+              isE164(entry.phone_number) ? [{ number: entry.phone_number, country, type, area: areaOf(entry) }] : []
+            )
+        )
+      )
+    }
+
+    return {
+      search: (query) =>
+        Effect.map(
+          Effect.forEach(query.type === undefined ? types : [query.type], (type) => searchType(type, query), {
+            concurrency: "unbounded"
+          }),
+          (found) => [...new Map(found.flat().map((offer) => [offer.number, offer])).values()].slice(0, query.limit)
+        ),
+      purchase: ({ address, key, number }) =>
+        Effect.gen(function* () {
+          const submission = address?.submission_id ?? null
+          const requirementGroup = submission === null ? undefined : yield* groupFor(api, submission, number)
+          yield* orders.place({ key, number, requirementGroup, connection: yield* connection, profile })
+          const bought = yield* numbers.find(number)
+          if (bought !== undefined) return bought
+          return yield* carrierUnavailable({ reason: `Telnyx does not list ${number} yet, which was bought` })
+        }).pipe(locks.within(`purchase ${key}`)),
+      release: ({ key, number }) =>
+        Effect.gen(function* () {
+          if (yield* released.has(key)) return
+          const rented = yield* numbers.find(number)
+          if (rented !== undefined) yield* numbers.remove(rented.carrier_id)
+          yield* released.add(key)
+        }).pipe(locks.within(`release ${key}`)),
+      owned: numbers.all
+    }
+  })
