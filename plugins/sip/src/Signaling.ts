@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import type { Host } from "@svc/providers/Host"
-import { Effect, FiberSet, type Scope } from "effect"
+import { Effect, ExecutionStrategy, Exit, FiberSet, Scope } from "effect"
 import type { AgentEffect, AgentEvent, Locate } from "./dialog/AgentEffect.ts"
 import * as Dialog from "./dialog/Dialog.ts"
 import { UserAgent } from "./dialog/UserAgent.ts"
@@ -161,18 +161,30 @@ export const open = (
       if (admits(peer.address)) perform(agent.receive(bytes, peer, now()))
     }
 
-    if (transports.includes("udp")) {
-      udp = yield* Udp.listen(bind.address, bind.port, (bytes, address, port) =>
-        receive(bytes, { transport: "udp", address, port })
+    const listenOnBoth = Effect.gen(function* () {
+      if (transports.includes("udp")) {
+        udp = yield* Udp.listen(bind.address, bind.port, (bytes, address, port) =>
+          receive(bytes, { transport: "udp", address, port })
+        )
+      }
+      if (transports.includes("tcp")) {
+        // One port for both, also when it is any free one.
+        const port = bind.port === 0 ? (udp?.port ?? 0) : bind.port
+        tcp = yield* Tcp.listen(bind.address, port, isKnown, (bytes, from) =>
+          receive(bytes, { transport: "tcp", ...from })
+        )
+      }
+    })
+    const scope = yield* Effect.scope
+    yield* Effect.flatMap(Scope.fork(scope, ExecutionStrategy.sequential), (both) =>
+      listenOnBoth.pipe(
+        Scope.extend(both),
+        Effect.onError(() => Scope.close(both, Exit.void))
       )
-    }
-    if (transports.includes("tcp")) {
-      // One port for both, also when it is any free one.
-      const port = bind.port === 0 ? (udp?.port ?? 0) : bind.port
-      tcp = yield* Tcp.listen(bind.address, port, isKnown, (bytes, from) =>
-        receive(bytes, { transport: "tcp", ...from })
-      )
-    }
+    ).pipe(
+      // A port that is free for UDP may be taken for TCP.
+      Effect.retry({ times: 20, while: ({ code }) => bind.port === 0 && code === "EADDRINUSE" })
+    )
     if (transports.includes("tls")) {
       const { bind: own, files } = options.tls
       const identity = yield* TlsFiles.open(files, log.warning)
