@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { legFormats } from "@svc/providers/Audio"
 import { Effect } from "effect"
 import { absent, type BaresipOptions, isInstalled, start, until } from "./BaresipPhone.ts"
-import { answerNext, PeerCall, telephonyOf } from "./PeerCall.ts"
+import { answerNext, frameOf, PeerCall, shareAt, telephonyOf } from "./PeerCall.ts"
 
 const rtpPorts = "35000-35099"
 
@@ -41,6 +41,23 @@ describe.skipIf(!isInstalled)(isInstalled ? "a softphone" : absent, () => {
       })
     )
   }
+
+  it.scopedLive("hears our tone, and we hear its tone, without a gap in the samples", () =>
+    Effect.gen(function* () {
+      for (const source of ["loop", "tone"] as const) {
+        const { port, telephony } = yield* telephonyOf({ rtpPorts })
+        const phone = yield* start({ source })
+        phone.command("dial", `sip:+12025550100@127.0.0.1:${port}`)
+        const call = yield* answerNext(telephony)
+        const { encoding } = call.leg.format
+        yield* call.play(frameOf(700, encoding))
+        // The softphone plays back what it hears, or plays a tone of 1 kHz.
+        yield* until("a second of its sound", () => call.sounding > 75)
+        const last = call.heard.slice(-50)
+        expect(shareAt(source === "loop" ? 700 : 1000, last, encoding)).toBeGreaterThan(0.95)
+      }
+    })
+  )
 
   it.scopedLive("sends digits by INFO, and each arrives once", () =>
     Effect.gen(function* () {

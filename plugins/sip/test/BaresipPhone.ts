@@ -29,7 +29,7 @@ const socketOnAnyPort = Effect.acquireRelease(
 )
 
 /** A TCP port that nothing listens on now. */
-const freePort = Effect.async<number>((resume) => {
+export const freePort = Effect.async<number>((resume) => {
   const server = net.createServer()
   server.listen(0, "127.0.0.1", () => {
     const address = server.address()

@@ -1,4 +1,5 @@
 import { legFormats } from "@svc/providers/Audio"
+import { alawToPcm, mulawToPcm, pcmToAlaw, pcmToMulaw } from "@svc/providers/G711"
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { Telephony } from "@svc/providers/Telephony"
 import { makeHostDouble } from "@svc/providers/testing/HostDouble"
@@ -46,11 +47,14 @@ export class PeerCall {
   /** Packets of audio, and those with sound. */
   packets = 0
   sounding = 0
+  /** What was heard. */
+  readonly heard: Array<Uint8Array> = []
   /** Packets that followed the one before them in sequence. */
   inOrder = 0
   /** Packets with sound until each change of the hold. */
   readonly soundingAtHold: Array<number> = []
   ending: Extract<CallEvent, { readonly _tag: "Ended" }> | undefined
+  onTransfer: (progress: Extract<CallEvent, { readonly _tag: "TransferProgress" }>) => void = () => {}
   #sequence: number | undefined
 
   constructor(leg: CallLeg) {
@@ -64,23 +68,55 @@ export class PeerCall {
       this.#sequence = event.sequence
       if (event.payload.length === 0) return
       this.packets++
+      this.heard.push(new Uint8Array(event.payload))
       if (hasSound(event.payload, this.leg.format.encoding)) this.sounding++
       return
     }
     this.events.push(event._tag)
     if (event._tag === "Hold") this.soundingAtHold.push(this.sounding)
     if (event._tag === "Dtmf") this.digits += event.digit
+    if (event._tag === "TransferProgress") this.onTransfer(event)
     if (event._tag === "Ended") this.ending = event
   }
 
-  /** Sends a tone until the end of the scope. */
+  /** Sends a tone of 1 kHz until the end of the scope. */
   get playTone(): Effect.Effect<void, never, Scope.Scope> {
-    return Effect.sync(() => this.leg.send(toneFrame)).pipe(
+    return this.play(toneFrame)
+  }
+
+  /** Sends a frame again and again until the end of the scope. */
+  play(frame: Uint8Array): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.sync(() => this.leg.send(frame)).pipe(
       Effect.repeat(Schedule.fixed("20 millis")),
       Effect.forkScoped,
       Effect.asVoid
     )
   }
+}
+
+/** 20 ms of a tone of so many Hz, a multiple of 50, in a law. */
+export const frameOf = (hz: number, law: string): Uint8Array => {
+  const pcm = Int16Array.from({ length: 160 }, (_, n) => Math.round(8000 * Math.sin((2 * Math.PI * hz * n) / 8000)))
+  const frame = new Uint8Array(160)
+  const encode = law === "mulaw" ? pcmToMulaw : pcmToAlaw
+  encode(pcm, 0, 160, frame, 0)
+  return frame
+}
+
+/** The share of the power of audio in a law that is at so many Hz, 0 to 1. */
+export const shareAt = (hz: number, audio: ReadonlyArray<Uint8Array>, law: string): number => {
+  const bytes = Buffer.concat(audio)
+  const pcm = new Int16Array(bytes.length)
+  const decode = law === "mulaw" ? mulawToPcm : alawToPcm
+  decode(bytes, 0, bytes.length, pcm, 0)
+  const [sine, cosine, power] = pcm.reduce(
+    ([s, c, all], sample, n) => {
+      const angle = (2 * Math.PI * hz * n) / 8000
+      return [s + sample * Math.sin(angle), c + sample * Math.cos(angle), all + sample * sample]
+    },
+    [0, 0, 0]
+  )
+  return (2 * (sine * sine + cosine * cosine)) / (pcm.length * power)
 }
 
 /** Answers the next incoming call. */
