@@ -75,6 +75,8 @@ export interface Replacements {
   /** Whether messages of an address are read, in place of SVC_SIP_ALLOW. */
   readonly isAllowed?: (address: string) => boolean
   readonly peerTimeouts?: Partial<PeerTimeouts>
+  /** Gets the parts whose counts show what is left of calls. */
+  readonly opened?: (parts: Pick<CallContext, "signaling" | "media">) => void
 }
 
 /** Telephony over SIP and RTP. See README.md for the settings. */
@@ -146,6 +148,7 @@ export const layer = (
         fork,
         listeners
       }
+      replacements.opened?.(context)
       // Calls are ended while the sockets are open, so that phones hear of it.
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {
