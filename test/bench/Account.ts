@@ -7,9 +7,16 @@ import { BenchFailed } from "./Child.ts"
 /** What the bench creates and reads through the API. */
 export interface Account {
   /** Creates an agent with a number. Returns the number. */
-  readonly open: (customerUrl: string, recording: boolean, number?: string) => Effect.Effect<string, BenchFailed>
+  readonly open: (
+    customerUrl: string,
+    recording: boolean,
+    telephony?: "simulated" | "sip",
+    number?: string
+  ) => Effect.Effect<string, BenchFailed>
   /** The path of a link to the agent that was created. */
   readonly link: Effect.Effect<string, BenchFailed>
+  /** The ids of the calls that came last. */
+  readonly newest: (count: number) => Effect.Effect<ReadonlyArray<string>, BenchFailed>
   /** The latencies of the turns of ended calls, from the call records. */
   readonly latencies: (callIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TurnLatency>, BenchFailed>
 }
@@ -25,7 +32,12 @@ export const make = (url: string, key: string): Effect.Effect<Account> =>
     const failAs = <A, E>(what: string, request: Effect.Effect<A, E>) =>
       Effect.mapError(request, (error) => new BenchFailed({ message: `cannot ${what}: ${String(error)}` }))
 
-    const open = Effect.fn("Account.open")(function* (customerUrl: string, recording: boolean, number = firstNumber) {
+    const open = Effect.fn("Account.open")(function* (
+      customerUrl: string,
+      recording: boolean,
+      telephony: "simulated" | "sip" = "simulated",
+      number = firstNumber
+    ) {
       const { agent } = yield* failAs(
         "create the agent",
         client.agents.create({
@@ -42,7 +54,7 @@ export const make = (url: string, key: string): Effect.Effect<Account> =>
       )
       const { phone_number } = yield* failAs(
         "import the number",
-        client.phoneNumbers.import({ payload: { number, telephony: "simulated" } })
+        client.phoneNumbers.import({ payload: { number, telephony } })
       )
       yield* failAs(
         "assign the number",
@@ -54,8 +66,19 @@ export const make = (url: string, key: string): Effect.Effect<Account> =>
       return number
     })
 
+    const newest = (count: number, cursor?: string): Effect.Effect<ReadonlyArray<string>, BenchFailed> =>
+      Effect.gen(function* () {
+        const limit = Math.min(100, count)
+        const urlParams = { limit, ...(cursor === undefined ? {} : { cursor }) }
+        const { calls, next_cursor } = yield* failAs("list the calls", client.calls.list({ urlParams }))
+        const ids = calls.map(({ call_id }) => call_id)
+        if (next_cursor === null || ids.length >= count) return ids
+        return [...ids, ...(yield* newest(count - ids.length, next_cursor))]
+      })
+
     const account: Account = {
       open,
+      newest,
       link: Effect.gen(function* () {
         const { agents } = yield* failAs("list the agents", client.agents.list({ urlParams: { limit: 1 } }))
         const agentId = agents[0]?.public_id ?? ""

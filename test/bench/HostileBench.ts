@@ -111,7 +111,7 @@ const program = Effect.gen(function* () {
   const account = yield* Account.make(url, key)
   const hostile = yield* hostileServer
   const to = yield* account.open((yield* load.request("customer")).url, false)
-  yield* account.open(hostile.url, false, number)
+  yield* account.open(hostile.url, false, "simulated", number)
   const ask = (request: HostileRequest) => send(url, key, request)
 
   const stall = <E>(work: Effect.Effect<unknown, E>): Effect.Effect<Stalled, E | Child.BenchFailed> =>

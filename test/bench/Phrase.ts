@@ -7,6 +7,8 @@ export interface Phrase {
   readonly text: string
   /** One WebSocket frame for each 20 ms of audio. */
   readonly frames: ReadonlyArray<Buffer>
+  /** The same in mu-law. */
+  readonly audio: ReadonlyArray<Uint8Array>
   /** The frame that completes the text for speech-to-text: the first of the last symbol. */
   readonly understood: number
   readonly asksTool: boolean
@@ -28,8 +30,9 @@ export const silence: Buffer = media(new Uint8Array(160).fill(0xff))
 
 const speak = (text: string): Phrase => {
   const encoder = new ToneEncoder(text)
-  const frames = Array.from({ length: encoder.frames }, () => media(mulawFrame(encoder.next())))
-  return { text, frames, understood: frames.length - 3, asksTool: text.startsWith("look up") }
+  const audio = Array.from({ length: encoder.frames }, () => mulawFrame(encoder.next()))
+  const frames = audio.map(media)
+  return { text, frames, audio, understood: frames.length - 3, asksTool: text.startsWith("look up") }
 }
 
 export const phrases: ReadonlyArray<Phrase> = [

@@ -1,5 +1,8 @@
 /** Requests between the processes of the bench. Times are milliseconds, memory is bytes. */
 
+/** The telephone network of a run. */
+export type Network = "simulated" | "browser" | "sip"
+
 /** One request: its argument and its answer. */
 export interface Request<Argument, Answer> {
   readonly argument: Argument
@@ -70,8 +73,8 @@ export interface LoadFigures extends ProcessFigures {
 }
 
 export interface Dialling {
-  /** The callers are pages of the call link at `url`. */
-  readonly browser?: boolean
+  /** What the callers are: phones of the simulated network, pages of the call link at `url`, or SIP phones. */
+  readonly network?: Network
   readonly url: string
   readonly to: string
   readonly calls: number

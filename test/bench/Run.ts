@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto"
+import * as dgram from "node:dgram"
 import { rmSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { TurnLatency } from "@svc/api/calls/Call"
 import { Console, Effect, Schedule, type Scope } from "effect"
 import * as Account from "./Account.ts"
 import * as Child from "./Child.ts"
-import type { LoadFigures, LoadRequests, Memory, ServerFigures, ServerRequests } from "./ProcessRequests.ts"
+import type { LoadFigures, LoadRequests, Memory, Network, ServerFigures, ServerRequests } from "./ProcessRequests.ts"
 
 /** Options of one run. */
 export interface RunOptions {
   readonly calls: number
-  /** The callers are web pages. */
-  readonly browser: boolean
+  readonly network: Network
   /** Length of the measurement. */
   readonly seconds: number
   /** Phones send silence too. */
@@ -26,6 +26,7 @@ export interface RunOptions {
 /** Figures of one run. */
 export interface RunFigures {
   readonly calls: number
+  readonly network: Network
   readonly server: ServerFigures
   readonly load: LoadFigures
   /** Memory of the server: idle after the warm-up, and with all calls in progress. */
@@ -89,11 +90,29 @@ const collector = Effect.gen(function* () {
   }
 })
 
+/** A UDP and TCP port of 127.0.0.1 that nothing uses now. */
+const freePort = Effect.async<number>((resume) => {
+  const socket = dgram.createSocket("udp4")
+  socket.bind(0, "127.0.0.1", () => {
+    const { port } = socket.address()
+    socket.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/** The settings of a server for SIP calls, which all come from one address. */
+const sipSettings = (port: number) => ({
+  SVC_PLUGINS: "@svc/plugin-simulated,@svc/plugin-sip",
+  SVC_SIP_BIND: `127.0.0.1:${port}`,
+  SVC_SIP_RTP_PORTS: "20000-24999",
+  SVC_SIP_CALLS_PER_SOURCE: "10000",
+  SVC_SIP_REQUESTS_PER_SECOND: "100000"
+})
+
 /** Runs one server with N concurrent calls. */
 export const run = ({
-  browser,
   calls,
   continuous,
+  network,
   otlp,
   profile,
   record,
@@ -104,6 +123,7 @@ export const run = ({
     const key = `svc_live_${randomBytes(24).toString("hex")}`
     yield* Console.error(`${calls} calls: starting a server …`)
     const load = yield* Child.start<LoadRequests>("LoadProcess.ts", { built: true })
+    const sipPort = yield* freePort
     const server = yield* Child.start<ServerRequests>("ServerProcess.ts", {
       built: true,
       flags: [
@@ -113,19 +133,21 @@ export const run = ({
       ],
       env: {
         ...serverSettings(key),
-        ...(browser ? { SVC_PLUGINS: "@svc/plugin-simulated,@svc/plugin-browser" } : {}),
+        ...(network === "browser" ? { SVC_PLUGINS: "@svc/plugin-simulated,@svc/plugin-browser" } : {}),
+        ...(network === "sip" ? sipSettings(sipPort) : {}),
         ...(otlp ? yield* collector : noCollector)
       }
     })
     const { folder, url } = yield* server.request("address")
     left.folder = folder
     const account = yield* Account.make(url, key)
-    const to = yield* account.open((yield* load.request("customer")).url, record)
-    const path = browser ? `${yield* account.link}/call` : "/telephony/simulated"
+    const telephony = network === "sip" ? "sip" : "simulated"
+    const to = yield* account.open((yield* load.request("customer")).url, record, telephony)
+    const path = network === "browser" ? `${yield* account.link}/call` : "/telephony/simulated"
     const dial = (count: number) =>
       load.request("dial", {
-        browser,
-        url: `${url.replace(/^http/, "ws")}${path}`,
+        network,
+        url: network === "sip" ? `udp://127.0.0.1:${sipPort}` : `${url.replace(/^http/, "ws")}${path}`,
         to,
         calls: count,
         rampMs: (count / rate) * 1000,
@@ -154,10 +176,12 @@ export const run = ({
       concurrency: 2
     })
     const busy = yield* server.request("memory")
-    const callIds = yield* load.request("hangUp")
+    const known = yield* load.request("hangUp")
     yield* allOver
+    const callIds = network === "sip" ? yield* account.newest(calls) : known
     return {
       calls,
+      network,
       server: serverFigures,
       load: loadFigures,
       idle,
