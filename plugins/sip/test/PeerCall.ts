@@ -17,7 +17,7 @@ const hasSound = (payload: Uint8Array, law: string) =>
 
 /** The plugin on ports of this machine, which nothing else uses. */
 export const telephonyOf = (
-  settings: Omit<Settings, "bind">,
+  settings: Settings,
   replacements: SipTelephony.Replacements = {}
 ): Effect.Effect<
   {
@@ -32,11 +32,11 @@ export const telephonyOf = (
 > =>
   Effect.gen(function* () {
     const { host, logged } = yield* makeHostDouble()
-    const layer = SipTelephony.layer({ ...settings, bind: "127.0.0.1:0" }, host, replacements)
+    const layer = SipTelephony.layer({ bind: "127.0.0.1:0", ...settings }, host, replacements)
     const telephony = Context.get(yield* Effect.orDie(Layer.build(layer)), Telephony)
     const portIn = (line: RegExp) => Number(logged.map(({ message }) => line.exec(message)?.[1]).find((found) => found))
-    const port = portIn(/^SIP on 127\.0\.0\.1:(\d+)$/)
-    return { telephony, port, tlsPort: portIn(/^SIP over TLS on 127\.0\.0\.1:(\d+)$/), logged }
+    const port = portIn(/^SIP on \S+:(\d+)$/)
+    return { telephony, port, tlsPort: portIn(/^SIP over TLS on \S+:(\d+)$/), logged }
   })
 
 /** What an answered leg has emitted. */
