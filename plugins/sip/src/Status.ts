@@ -10,13 +10,13 @@ export interface TrunkStatus {
   readonly trunk: string
   /** `unregistered`: the settings ask for no registration. */
   readonly state: "registering" | "registered" | "failed" | "stopping" | "stopped" | "unregistered"
-  /** Until the next REGISTER, which comes well before the registration expires. */
-  readonly renews_in_seconds: number | null
+  /** Until the next REGISTER: well before the registration expires, and some time after a failure. */
+  readonly next_register_in_seconds: number | null
   readonly last_error: string | null
 }
 
 /** A trunk at which we do not register. */
-export const notRegistering = { state: "unregistered", renews_in_seconds: null, last_error: null } as const
+export const notRegistering = { state: "unregistered", next_register_in_seconds: null, last_error: null } as const
 
 /** What `svc sip status` shows, of one process. */
 export interface StatusSources {
@@ -27,9 +27,10 @@ export interface StatusSources {
   readonly ignored: () => ReadonlyMap<string, number>
 }
 
-/** A number of which country and last digits can be seen: the answer needs no key. */
-export const masked = (number: string | null): string | null => {
-  if (number === null) return null
+/** A number, or the user of a SIP URI, of which country and last digits can be seen: the answer needs no key. */
+export const masked = (address: string | null): string | null => {
+  if (address === null) return null
+  const number = /^sips?:([^@;]+)@/i.exec(address)?.[1] ?? address
   return number.length < 8 ? `…${number.slice(-2)}` : `${number.slice(0, 3)}…${number.slice(-3)}`
 }
 

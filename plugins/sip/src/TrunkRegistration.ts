@@ -19,7 +19,7 @@ const stopWithin = "2 seconds"
 
 export interface TrunkRegistration {
   readonly health: () => Health
-  readonly status: () => Pick<TrunkStatus, "state" | "renews_in_seconds" | "last_error">
+  readonly status: () => Pick<TrunkStatus, "state" | "next_register_in_seconds" | "last_error">
   /** What the user agent reports of requests outside of calls. */
   readonly on: (event: AgentEvent) => void
 }
@@ -92,7 +92,7 @@ export const start = (
         const wait = (is.dueAt - signaling.now()) / 1000
         return {
           state: is.state,
-          renews_in_seconds: Number.isFinite(wait) ? Math.max(0, Math.round(wait)) : null,
+          next_register_in_seconds: Number.isFinite(wait) ? Math.max(0, Math.round(wait)) : null,
           last_error: is.failure ?? null
         }
       },

@@ -121,7 +121,7 @@ describe("GET /telephony/sip/status", () => {
         {
           trunk: `sip:127.0.0.1:${trunk.port}`,
           state: "failed",
-          renews_in_seconds: expect.any(Number),
+          next_register_in_seconds: expect.any(Number),
           last_error: expect.stringMatching(/^405 /)
         }
       ])
@@ -148,6 +148,8 @@ describe("masked", () => {
   it.each([
     ["+493012345678", "+49…678"],
     ["1001", "…01"],
+    ["sip:alice@192.0.2.1:5060", "…ce"],
+    ["sips:+493012345678@192.0.2.1", "+49…678"],
     ["7", "…7"],
     [null, null]
   ])("shows %s as %s", (number, shown) => {

@@ -17,7 +17,7 @@ const Status = Schema.Struct({
     Schema.Struct({
       trunk: Schema.String,
       state: Schema.String,
-      renews_in_seconds: count,
+      next_register_in_seconds: count,
       last_error: Schema.NullOr(Schema.String)
     })
   ),
@@ -98,7 +98,7 @@ const textOf = ({ calls, ended, ignored, listening, trunks }: Status): string =>
           trunks.map((trunk) => ({
             trunk: trunk.trunk,
             state: trunk.state,
-            "renewed in": figure(trunk.renews_in_seconds, " s"),
+            "next REGISTER": figure(trunk.next_register_in_seconds, " s"),
             "last error": trunk.last_error
           }))
         ),

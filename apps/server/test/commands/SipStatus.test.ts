@@ -16,8 +16,8 @@ const idle = {
 const busy = {
   ...idle,
   trunks: [
-    { trunk: "sip:sip.example.com:5060", state: "registered", renews_in_seconds: 241, last_error: null },
-    { trunk: "sip:other.example.com", state: "failed", renews_in_seconds: 20, last_error: "403 Forbidden" }
+    { trunk: "sip:sip.example.com:5060", state: "registered", next_register_in_seconds: 241, last_error: null },
+    { trunk: "sip:other.example.com", state: "failed", next_register_in_seconds: 20, last_error: "403 Forbidden" }
   ],
   calls: [
     {
