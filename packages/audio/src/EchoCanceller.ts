@@ -135,14 +135,26 @@ export class EchoCanceller {
    */
   #followShift(): void {
     const { delay } = this.#filter
+    const energy = this.#energyOf(shiftFrames)
+    const lastEnergy = this.#energyOf(1)
     for (let frames = 1; frames <= unsureFrames; frames++) {
       for (const shifted of [delay - frames * this.clean.length, delay + frames * this.clean.length]) {
         if (shifted < 0) continue
         this.#filter.delay = shifted
-        if (this.#remains(shiftFrames) < explainedShare || this.#remains(1) < wellExplained) return
+        if (this.#explains(energy, lastEnergy)) return
       }
     }
     this.#filter.delay = delay
+  }
+
+  /** Whether the path explains the last frames, or the last one well. Ends as soon as too much remains: it is asked often. */
+  #explains(energy: number, lastEnergy: number): boolean {
+    let left = 0
+    for (let n = 1; n <= shiftFrames && left < explainedShare * energy; n++) {
+      left += this.#filter.subtract(this.#history.end - n * this.clean.length, this.#rest)
+      if (n === 1 && left < wellExplained * lastEnergy) return true
+    }
+    return left < explainedShare * energy
   }
 
   /** The energy of the loudest echo that can be heard in the last frame, with any delay. */
@@ -269,12 +281,17 @@ export class EchoCanceller {
 
   /** The share of the last frames' energy that the known path leaves. */
   #remains(frames: number): number {
-    const { end, heard, mask } = this.#history
-    const length = this.clean.length
-    let energy = 1
     let left = 0
-    for (let at = end - frames * length; at < end; at++) energy += (heard[at & mask] ?? 0) ** 2
-    for (let n = frames; n > 0; n--) left += this.#filter.subtract(end - n * length, this.#rest)
-    return left / energy
+    for (let n = frames; n > 0; n--)
+      left += this.#filter.subtract(this.#history.end - n * this.clean.length, this.#rest)
+    return left / this.#energyOf(frames)
+  }
+
+  /** The energy of the last frames that were heard, above 0. */
+  #energyOf(frames: number): number {
+    const { end, heard, mask } = this.#history
+    let energy = 1
+    for (let at = end - frames * this.clean.length; at < end; at++) energy += (heard[at & mask] ?? 0) ** 2
+    return energy
   }
 }
