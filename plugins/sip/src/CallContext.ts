@@ -1,4 +1,5 @@
 import { Effect, type Fiber, FiberId } from "effect"
+import type { JoinableCalls } from "./AttendedTransfer.ts"
 import type { Codec } from "./Codec.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import type { PeerTimeouts } from "./PeerWatch.ts"
@@ -23,6 +24,8 @@ export interface CallContext {
   /** Whether the audio of calls over a transport is encrypted. */
   readonly encryptionOver: (transport: Transport) => Encryption
   readonly peerTimeouts: PeerTimeouts
+  /** The answered calls, by their legs. */
+  readonly joinable: JoinableCalls
   /** Runs an effect until it ends, or the plugin stops. */
   readonly fork: (effect: Effect.Effect<void>) => Fiber.RuntimeFiber<void>
   /** Who listens to the events of a call, until it is over. */

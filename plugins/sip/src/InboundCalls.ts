@@ -137,7 +137,9 @@ export const take = (
         command({ _tag: "Answer", sdp })
         for (const event of early) sipCall.on(event)
         sipCall.watch()
-        return sipCall.leg
+        const { leg } = sipCall
+        context.joinable.add(leg, { call, sipCall })
+        return leg
       }),
     reject: (cause) => {
       const { reason, status } = refusalOf(cause)

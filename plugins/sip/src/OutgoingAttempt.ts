@@ -82,6 +82,7 @@ export const place = (
       isAnswered = audio.accept(sdp)
       const leg = { ...sipCall.leg, carrierCallId: signaling.agent.callId(id) ?? id }
       if (isAnswered) {
+        context.joinable.add(leg, { call: id, sipCall })
         sipCall.watch()
         Deferred.unsafeDone(outcome, Effect.succeed(leg))
       } else {

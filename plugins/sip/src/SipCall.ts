@@ -1,5 +1,5 @@
-import type { CallLeg } from "@svc/providers/Telephony"
-import type { Effect } from "effect"
+import { BridgeFailed, type CallLeg } from "@svc/providers/Telephony"
+import { Effect } from "effect"
 import type { CallMedia } from "./CallMedia.ts"
 import type * as Call from "./dialog/Call.ts"
 import type { CallEvent } from "./dialog/Output.ts"
@@ -9,6 +9,12 @@ import * as Transfer from "./Transfer.ts"
 
 /** Milliseconds in which a transfer must have an outcome: those of the contract, less some for us. */
 export const transferMs = 29_000
+
+/** Milliseconds in which an attended transfer must have an outcome; the engine waits 10 s. */
+const attendedMs = 8000
+
+/** Milliseconds after the outcome of an attended transfer, until the ends of its calls are reported. */
+const afterOutcomeMs = 100
 
 export interface SipCallOptions {
   readonly carrierCallId: string
@@ -34,6 +40,11 @@ export class SipCall {
   readonly #media: CallMedia
   readonly events: LegEvents
   #transfer: Transfer.Transfer | undefined
+  #transfers = 0
+  /** Gets the outcome of an attended transfer, which is no event of the leg. */
+  #attended: ((progress: Transfer.Progress) => void) | undefined
+  /** Ends of this call that wait for the outcome of an attended transfer to its peer. */
+  #waitingEnds: Array<() => void> | undefined
   #isHeld = false
   /** The peer has asked for an offer in the call, and answers it in its ACK. */
   #isAsked = false
@@ -112,9 +123,53 @@ export class SipCall {
               this.#transfer = transfer
               this.#expectMedia()
               command({ _tag: "Refer", ...refer(target) })
-              this.#options.later(transferMs, () => this.#onTransfer(408, "no outcome came", "notify"))
+              this.#giveUpAfter(transferMs)
             }
           })
+    }
+  }
+
+  /**
+   * Asks the peer to connect itself with the peer of another call, in place of us: an attended transfer. Both calls end after
+   * it; where it is refused, or has no outcome in time, both go on. `target` names the other call.
+   */
+  connectTo(other: SipCall, target: string): Effect.Effect<void, BridgeFailed> {
+    return Effect.async<void, BridgeFailed>((resume) => {
+      const { command, later, refer } = this.#options
+      const by = refer?.(target).by
+      if (this.events.isOver || other.events.isOver || this.#transfer !== undefined || by === undefined) {
+        resume(new BridgeFailed({ reason: "the call is over, or is transferred already" }))
+        return
+      }
+      const release = other.#delayEnd()
+      this.#transfer = Transfer.started
+      this.#expectMedia()
+      this.#attended = ({ reason, state }) => {
+        this.#attended = undefined
+        resume(state === "completed" ? Effect.void : new BridgeFailed({ reason: reason ?? state }))
+        // First the engine learns the outcome.
+        later(afterOutcomeMs, release)
+      }
+      command({ _tag: "Refer", target, by })
+      this.#giveUpAfter(attendedMs)
+    })
+  }
+
+  /** Ends the transfer that has just begun, when it has no outcome in time. */
+  #giveUpAfter(ms: number): void {
+    const number = ++this.#transfers
+    this.#options.later(ms, () => {
+      if (number === this.#transfers) this.#onTransfer(408, "no outcome came", "notify")
+    })
+  }
+
+  /** Keeps back the end of this call until the function is called that it gives. */
+  #delayEnd(): () => void {
+    this.#waitingEnds = []
+    return () => {
+      const ends = this.#waitingEnds ?? []
+      this.#waitingEnds = undefined
+      for (const end of ends) end()
     }
   }
 
@@ -172,6 +227,10 @@ export class SipCall {
 
   #end(cause: "hangup" | "failed", code: string | undefined, reason: string | undefined): void {
     if (this.events.isOver) return
+    if (this.#waitingEnds !== undefined) {
+      this.#waitingEnds.push(() => this.#end(cause, code, reason))
+      return
+    }
     this.#options.stop()
     this.#options.fork(this.#media.close)
     this.events.emit({
@@ -184,6 +243,11 @@ export class SipCall {
   }
 
   #ended({ cause, code, reason }: Extract<CallEvent, { readonly _tag: "Ended" }>["ending"]): void {
+    if (this.#attended !== undefined) {
+      this.#onTransfer(cause === "failed" ? 500 : 200, reason ?? cause, "notify")
+      this.#options.later(afterOutcomeMs, () => this.#end(cause === "failed" ? "failed" : "hangup", code, reason))
+      return
+    }
     // Many trunks hang up the old call once the transfer is done, before or instead of the last NOTIFY.
     if (this.#transfer?.hasRung === true) this.#onTransfer(200, "OK", "notify")
     this.#end(cause === "failed" ? "failed" : "hangup", code, reason)
@@ -194,8 +258,17 @@ export class SipCall {
     const { next, progress } = Transfer.step(this.#transfer, status, reason, from, this.#options.isFallback)
     this.#transfer = next === "done" ? undefined : next
     this.#expectMedia()
-    if (progress !== undefined) this.events.emit(progress)
-    if (progress?.state === "completed") this.#end("hangup", undefined, "the caller was transferred")
+    if (progress === undefined) return
+    const isDone = progress.state === "completed"
+    const end = (): void => this.#end("hangup", undefined, "the caller was transferred")
+    if (this.#attended !== undefined) {
+      if (progress.state === "ringing") return
+      this.#attended(progress)
+      if (isDone) this.#options.later(afterOutcomeMs, end)
+      return
+    }
+    this.events.emit(progress)
+    if (isDone) end()
   }
 
   #onDirection(): void {

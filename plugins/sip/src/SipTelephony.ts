@@ -3,6 +3,7 @@ import type { Host } from "@svc/providers/Host"
 import { PluginError } from "@svc/providers/Plugin"
 import { type IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Effect, FiberSet, Layer, Queue, Stream } from "effect"
+import * as AttendedTransfer from "./AttendedTransfer.ts"
 import type { CallContext } from "./CallContext.ts"
 import { matcher } from "./Cidr.ts"
 import type { AgentEvent } from "./dialog/AgentEffect.ts"
@@ -138,6 +139,7 @@ export const layer = (
           trunks.find(({ account }) => account !== undefined && account.username === user) ??
           trunks[0],
         transfer,
+        joinable: new AttendedTransfer.JoinableCalls(),
         peerTimeouts: {
           ...usualPeerTimeouts,
           ...(settings.mediaTimeoutSeconds === undefined ? {} : { media: settings.mediaTimeoutSeconds * 1000 }),
@@ -181,6 +183,7 @@ export const layer = (
         },
         incoming: Stream.fromQueue(incoming),
         ...(trunks.length === 0 ? {} : { outbound: calls.outbound(OutboundCalls.make(context, host.log)) }),
+        ...(transfer === "bridge" ? {} : { bridge: AttendedTransfer.join(context) }),
         health: Effect.sync(() => healthOf([...registrations.values()])),
         routes: [
           statusRoute({

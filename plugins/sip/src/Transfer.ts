@@ -14,7 +14,7 @@ export interface Transfer {
 
 export const started: Transfer = { hasRung: false }
 
-type Progress = Extract<CallEvent, { readonly _tag: "TransferProgress" }>
+export type Progress = Extract<CallEvent, { readonly _tag: "TransferProgress" }>
 
 /** What a status means. `done`: the transfer is over. `refused`: the peer does not transfer, and nothing was called. */
 export const step = (

@@ -1,12 +1,13 @@
 import { type CallEvent, Telephony } from "@svc/providers/Telephony"
 import { Effect, Fiber, Queue } from "effect"
 import * as Dialog from "../src/dialog/Dialog.ts"
+import type * as Message from "../src/message/Message.ts"
 import type { Settings } from "../src/Settings.ts"
 import type * as SipTelephony from "../src/SipTelephony.ts"
 import { scriptedTrunk } from "./ScriptedTrunk.ts"
 import { plugin } from "./SipPhones.ts"
 
-type Trunk = Effect.Effect.Success<ReturnType<typeof scriptedTrunk>>
+export type Trunk = Effect.Effect.Success<ReturnType<typeof scriptedTrunk>>
 
 const formats = [{ encoding: "alaw", sampleRate: 8000 }] as const
 
@@ -17,13 +18,13 @@ const withVia = (request: ReturnType<typeof Dialog.request>[1], trunk: Trunk, br
 })
 
 /** An answered call through the trunk, its dialog from the trunk's side, and the events of its leg. */
-const connected = (trunk: Trunk) =>
+export const connected = (trunk: Trunk, headers: Message.Headers = []) =>
   Effect.gen(function* () {
     const { outbound } = yield* Telephony
     if (outbound === undefined) return yield* Effect.dieMessage("no trunk")
     const call = yield* Effect.fork(outbound.dial({ callId: "c", to: "+4930", from: "+4989", formats }))
     const invite = yield* trunk.request("INVITE")
-    trunk.respond(invite, 200, [], trunk.sdp)
+    trunk.respond(invite, 200, headers, trunk.sdp)
     const leg = yield* Effect.orDie(Fiber.join(call))
     yield* trunk.request("ACK")
     const events = yield* Queue.unbounded<CallEvent>()

@@ -99,6 +99,11 @@ export class CallTable {
     return this.#dialogs.get(dialogKey(Message.callId(message), Message.tag(message, ours) ?? ""))
   }
 
+  /** Whether there is a call with this Call-ID and tag of ours. */
+  hasDialog(callId: string, localTag: string): boolean {
+    return this.#dialogs.has(dialogKey(callId, localTag))
+  }
+
   /** Whether a response is of a call that we placed, also when it is over. */
   hasPlaced(response: Message.Message): boolean {
     const key = dialogKey(Message.callId(response), Message.tag(response, "from") ?? "")

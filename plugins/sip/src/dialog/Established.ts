@@ -36,6 +36,9 @@ export interface Established {
   readonly timer: SessionTimer.SessionTimer | undefined
   /** The peer takes UPDATE. */
   readonly takesUpdate: boolean
+  /** The peer takes REFER, and INVITE with Replaces. */
+  readonly takesRefer: boolean
+  readonly takesReplaces: boolean
   /** Our description, sent again to refresh the session. */
   readonly sdp: Uint8Array
   /** A request of ours to refresh the session is in flight. */

@@ -126,6 +126,8 @@ const answer = (is: Inbound, sdp: Uint8Array, now: number): Step => {
       salt: is.salt,
       timer,
       takesUpdate: Message.tokens(is.invite, "allow").includes("update"),
+      takesRefer: Message.tokens(is.invite, "allow").includes("refer"),
+      takesReplaces: supported.includes("replaces"),
       sdp
     },
     is.key,

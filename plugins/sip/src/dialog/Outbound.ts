@@ -147,6 +147,8 @@ const succeeded = (is: Outbound, response: Response, now: number): Step => {
       salt: is.salt,
       timer: SessionTimer.agreed(response),
       takesUpdate: Message.tokens(response, "allow").includes("update"),
+      takesRefer: Message.tokens(response, "allow").includes("refer"),
+      takesReplaces: Message.tokens(response, "supported").includes("replaces"),
       sdp: is.invite.body
     },
     ack,

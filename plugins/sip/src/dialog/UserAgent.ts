@@ -2,6 +2,7 @@ import { contact as ownContact } from "../message/Contact.ts"
 import type { Headers, Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import * as Parser from "../message/Parser.ts"
+import * as Replaces from "../message/Replaces.ts"
 import { methods, refusalOf } from "../message/RequestCheck.ts"
 import { serialize } from "../message/Serializer.ts"
 import { decimal, paramOf } from "../message/Syntax.ts"
@@ -18,6 +19,7 @@ import { initialInvite, type NewCall } from "./InitialInvite.ts"
 import { LargeRequests } from "./LargeRequests.ts"
 import * as Outbound from "./Outbound.ts"
 import type { Output } from "./Output.ts"
+import * as Replacement from "./Replacement.ts"
 import { type Pending, Targets } from "./Targets.ts"
 
 export interface Options {
@@ -121,6 +123,13 @@ export class UserAgent {
   /** The Call-ID of a call. */
   callId(call: string): string | undefined {
     return this.#calls.get(call)?.callId
+  }
+
+  /** The target of a REFER on one call by which its peer takes our place in another, or why there is none. */
+  replacement(one: string, other: string): ReturnType<typeof Replacement.target> {
+    const [first, second] = [this.#calls.get(one)?.call, this.#calls.get(other)?.call]
+    if (first?._tag !== "Established" || second?._tag !== "Established") return { reason: "one of the calls is over" }
+    return Replacement.target(first.is, second.is)
   }
 
   /** Sends a request outside of calls; `call` names its owner. */
@@ -313,6 +322,8 @@ export class UserAgent {
       ]
       return respond(200, "OK", headers)
     }
+    // A transfer to anywhere is not ours to decide (RFC 3515, 2.4.2).
+    if (request.method === "REFER") return respond(603, "Decline")
     if (request.method !== "INVITE") return respond(481, "Call/Transaction Does Not Exist")
     return this.#begin(request, key, peer, tag, respond, now)
   }
@@ -335,6 +346,14 @@ export class UserAgent {
     now: number
   ): ReadonlyArray<AgentEffect> {
     if (this.#calls.isMerged(invite)) return respond(482, "Loop Detected")
+    const replaces = Replaces.of(invite)
+    if (replaces === "malformed") return respond(400, "Malformed Replaces")
+    // No call of ours is given to another phone; one that is not there has 481 (RFC 3891, 3).
+    if (replaces !== undefined) {
+      return this.#calls.hasDialog(replaces.callId, replaces.toTag)
+        ? respond(603, "Decline")
+        : respond(481, "Call/Transaction Does Not Exist")
+    }
     const { callsPerSource, random, sentBy, timing } = this.#options
     const source = peer.address
     if (this.#calls.countFrom(source) >= callsPerSource) return respond(486, "Busy Here")

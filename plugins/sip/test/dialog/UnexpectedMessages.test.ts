@@ -104,11 +104,12 @@ describe("A request that fits nothing", () => {
     expect(node.incoming).toEqual([])
   })
 
-  it("gets 481 when REFER, BYE or NOTIFY come outside of a dialog", () => {
+  it("gets 481 when BYE or NOTIFY come outside of a dialog, and 603 when REFER does", () => {
     const { answersTo } = setUp()
-    for (const method of ["BYE", "REFER", "NOTIFY"]) {
+    for (const method of ["BYE", "NOTIFY"]) {
       expect([method, statuses(answersTo(request(method, [], method)))]).toEqual([method, [481]])
     }
+    expect(statuses(answersTo(request("REFER", [], "refer")))).toEqual([603])
   })
 
   it("gets 420 with the names of the extensions that it requires and we do not have", () => {
@@ -189,5 +190,42 @@ describe("An answered call", () => {
     expect(statuses(answersTo(request("BYE", [to], "bye", 2)))).toEqual([200])
     expect(statuses(answersTo(request("BYE", [to], "bye2", 3)))).toEqual([481])
     expect(node.events.map(([, { _tag }]) => _tag)).toEqual(["Confirmed", "Ended"])
+  })
+})
+
+describe("An INVITE with Replaces (RFC 3891)", () => {
+  const replaces = (value: string) => [{ name: "replaces", value }]
+  const fresh = (headers: Message.Headers): Message.Request => {
+    const invite = request("INVITE", headers, "transfer")
+    return {
+      ...invite,
+      headers: invite.headers.map((each) => (each.name === "call-id" ? { ...each, value: "transfer" } : each))
+    }
+  }
+
+  it("gets 603 for a call of ours, which goes on, 481 for another, and 400 when it is malformed", () => {
+    const { answersTo, command, network, node } = setUp()
+    answersTo(request("INVITE"))
+    command({ _tag: "Answer", sdp: sdp(5000) })
+    const ok = network.messages.findLast((each) => each._tag === "Response" && each.status === 200)
+    const ours = ok === undefined ? "" : (Message.tag(ok, "to") ?? "")
+    expect(statuses(answersTo(fresh(replaces(`the-call;to-tag=${ours};from-tag=peer`))))).toContain(603)
+    expect(node.incoming).toHaveLength(1)
+    expect(node.agent.size).toBe(1)
+    for (const [value, status] of [
+      ["another;to-tag=1;from-tag=2", 481],
+      ["the-call;to-tag=1", 400],
+      [";to-tag=1;from-tag=2", 400]
+    ] as const) {
+      const parts = setUp()
+      expect([value, statuses(parts.answersTo(fresh(replaces(value))))]).toEqual([value, [status]])
+      expect(parts.node.incoming).toEqual([])
+    }
+  })
+
+  it("gets 420 when it requires that Replaces is understood", () => {
+    const { answersTo } = setUp()
+    const headers = [...replaces("x;to-tag=1;from-tag=2"), { name: "require", value: "replaces" }]
+    expect(statuses(answersTo(fresh(headers)))).toEqual([420])
   })
 })
