@@ -2,8 +2,6 @@ import { contact as ownContact } from "../message/Contact.ts"
 import type { Headers, Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import * as Parser from "../message/Parser.ts"
-import * as Replaces from "../message/Replaces.ts"
-import { methods, refusalOf } from "../message/RequestCheck.ts"
 import { serialize } from "../message/Serializer.ts"
 import { decimal, paramOf } from "../message/Syntax.ts"
 import { isReliable, onFlow, type Peer } from "../transaction/Peer.ts"
@@ -20,6 +18,7 @@ import { LargeRequests } from "./LargeRequests.ts"
 import * as Outbound from "./Outbound.ts"
 import type { Output } from "./Output.ts"
 import * as Replacement from "./Replacement.ts"
+import { routeOf } from "./RequestRoute.ts"
 import { type Pending, Targets } from "./Targets.ts"
 
 export interface Options {
@@ -299,42 +298,10 @@ export class UserAgent {
     const tag = this.#options.random().slice(0, 16)
     const respond: Respond = (status, reason, headers = []) =>
       this.#run(this.#transactions.respond(key, Dialog.respond(request, status, reason, tag, { headers }), now), now)
-    const refusal = refusalOf(request)
-    if (refusal !== undefined) return respond(refusal.status, refusal.reason, refusal.headers)
-    if (request.method === "CANCEL") {
-      if (cancels === undefined) return respond(481, "Call/Transaction Does Not Exist")
-      const call = this.#calls.ofInvite(cancels)
-      return call === undefined
-        ? respond(200, "OK")
-        : this.#input(call, { _tag: "Request", request, key, cancels: true }, now)
-    }
-    if (Message.tag(request, "to") !== undefined) {
-      const call = this.#calls.ofDialog(request, "to")
-      return call !== undefined && this.#isFromPeerOf(call, request)
-        ? this.#input(call, { _tag: "Request", request, key, cancels: false }, now)
-        : respond(481, "Call/Transaction Does Not Exist")
-    }
-    if (request.method === "OPTIONS") {
-      const headers = [
-        { name: "allow", value: methods.join(", ") },
-        { name: "accept", value: "application/sdp" },
-        { name: "supported", value: "timer, 100rel" }
-      ]
-      return respond(200, "OK", headers)
-    }
-    // A transfer to anywhere is not ours to decide (RFC 3515, 2.4.2).
-    if (request.method === "REFER") return respond(603, "Decline")
-    if (request.method !== "INVITE") return respond(481, "Call/Transaction Does Not Exist")
-    return this.#begin(request, key, peer, tag, respond, now)
-  }
-
-  /** Whether a request has the peer's tag of a call, once that is known. */
-  #isFromPeerOf(id: string, request: Request): boolean {
-    const entry = this.#calls.get(id)
-    if (entry?.call._tag === "Established" || entry?.call._tag === "Inbound") {
-      return entry.call.is.dialog.remoteTag === (Message.tag(request, "from") ?? "")
-    }
-    return entry !== undefined
+    const route = routeOf(request, cancels, this.#calls)
+    if (route._tag === "Respond") return respond(route.status, route.reason, route.headers)
+    if (route._tag === "Begin") return this.#begin(request, key, peer, tag, respond, now)
+    return this.#input(route.call, { _tag: "Request", request, key, cancels: route.cancels }, now)
   }
 
   #begin(
@@ -345,15 +312,6 @@ export class UserAgent {
     respond: Respond,
     now: number
   ): ReadonlyArray<AgentEffect> {
-    if (this.#calls.isMerged(invite)) return respond(482, "Loop Detected")
-    const replaces = Replaces.of(invite)
-    if (replaces === "malformed") return respond(400, "Malformed Replaces")
-    // No call of ours is given to another phone; one that is not there has 481 (RFC 3891, 3).
-    if (replaces !== undefined) {
-      return this.#calls.hasDialog(replaces.callId, replaces.toTag)
-        ? respond(603, "Decline")
-        : respond(481, "Call/Transaction Does Not Exist")
-    }
     const { callsPerSource, random, sentBy, timing } = this.#options
     const source = peer.address
     if (this.#calls.countFrom(source) >= callsPerSource) return respond(486, "Busy Here")
