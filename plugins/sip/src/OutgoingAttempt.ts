@@ -106,7 +106,7 @@ export const place = (
     listeners.set(id, on)
     const ours = contact({
       transport,
-      host: bracketed(address),
+      host: bracketed(signaling.addressFor(peer, transport)),
       port: signaling.portOf(transport),
       user: call.from,
       isSips: trunk.uri.scheme === "sips"

@@ -38,7 +38,7 @@ export interface SignalingOptions {
 export interface Signaling {
   readonly agent: UserAgent
   /** The address of this machine that this peer reaches: the external one, that of the socket, or of an interface. */
-  readonly addressFor: (peer: string) => string
+  readonly addressFor: (peer: string, transport?: Transport) => string
   readonly port: number
   /** The port for requests of peers over this transport. */
   readonly portOf: (transport: Transport) => number
@@ -81,8 +81,10 @@ export const open = (
     let udp: Udp.Udp | undefined
     const isBusy = yield* Effect.makeLatch()
 
-    const localAddress = (peer: string): string =>
-      externalAddress ?? (isUnspecified(bind.address) ? (addressFor(peer) ?? bind.address) : bind.address)
+    const localAddress = (peer: string, transport: Transport = "udp"): string => {
+      const own = transport === "tls" ? options.tls.bind.address : bind.address
+      return externalAddress ?? (isUnspecified(own) ? (addressFor(peer) ?? own) : own)
+    }
     const portOf = (transport: Transport): number => {
       // Without a certificate nothing listens; peers then answer on our connection, and get the usual port.
       if (transport === "tls") return tls?.port ?? (options.tls.bind.port || 5061)
@@ -92,7 +94,10 @@ export const open = (
     const agent = new UserAgent({
       timing: usualTiming,
       random,
-      sentBy: ({ address, transport }) => ({ host: bracketed(localAddress(address)), port: portOf(transport) }),
+      sentBy: ({ address, transport }) => ({
+        host: bracketed(localAddress(address, transport)),
+        port: portOf(transport)
+      }),
       callsPerSource: options.callsPerSource,
       hasTcp: transports.includes("tcp")
     })
@@ -112,7 +117,10 @@ export const open = (
       if (peer.transport === "tcp" && tcp !== undefined) tcp.send(bytes, peer, failed)
       else if (peer.transport === "tls" && tls !== undefined) tls.send(bytes, peer, failed)
       else if (peer.transport === "udp" && udp !== undefined) udp.send(bytes, peer.address, peer.port)
-      else failed(`${peer.transport} is not in SVC_SIP_TRANSPORTS`)
+      else {
+        log.warning(`SIP: nothing can be sent to ${placeOf(peer)}: ${peer.transport} is not in SVC_SIP_TRANSPORTS`)
+        perform(agent.transportFailed(message, now()))
+      }
     }
 
     const find = (effect: Locate): void => {

@@ -51,7 +51,9 @@ export const trunksOf = (
       const over = `${trunk.variable}_URI names a trunk over ${named.toUpperCase()}`
       return { problem: `${over}: add ${named} to SVC_SIP_TRANSPORTS` }
     }
-    found.push(trunk)
+    const isOverTls = named === undefined && transports.length > 0 && transports.every((each) => each === "tls")
+    const params = [...trunk.uri.params, { name: "transport", value: "tls" }]
+    found.push(isOverTls && trunk.uri.scheme === "sip" ? { ...trunk, uri: { ...trunk.uri, params } } : trunk)
   }
   return found
 }

@@ -34,8 +34,8 @@ export const start = (
     const user = trunk.account?.username
     /** The owner of the requests in the user agent. */
     const owner = `registration ${trunk.variable}`
-    const host = bracketed(signaling.addressFor(hostOf(trunk)))
     const transport = transportOf(trunk)
+    const host = bracketed(signaling.addressFor(hostOf(trunk), transport))
     const stopped = yield* Effect.makeLatch()
     const random = (): string => randomBytes(16).toString("hex")
     let [is, requests] = Registration.start({

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import type { Telephony } from "@svc/providers/Telephony"
 import { Effect, Fiber, Redacted } from "effect"
 import * as Message from "../src/message/Message.ts"
+import * as Uri from "../src/message/Uri.ts"
 import { inOrderFor, trunksOf as trunksFor } from "../src/Trunk.ts"
 import type { TrunkSettings } from "../src/TrunkSettings.ts"
 import { telephonyOf } from "./PeerCall.ts"
@@ -50,6 +51,16 @@ describe("Several trunks", () => {
     expect(trunksOf({ register: true })).toEqual({
       problem: "SVC_SIP_REGISTER needs SVC_SIP_TRUNK_URI and SVC_SIP_TRUNK_USERNAME"
     })
+  })
+
+  it("are reached over TLS where there is no other transport", () => {
+    const uris = (transports: Parameters<typeof trunksFor>[1]) => {
+      const trunks = trunksFor({ trunkUri: "sip:a.example", trunk2Uri: "sips:b.example" }, transports)
+      return "problem" in trunks ? trunks.problem : trunks.map(({ uri }) => Uri.text(uri))
+    }
+    expect(uris(["tls"])).toEqual(["sip:a.example;transport=tls", "sips:b.example"])
+    expect(uris(["udp", "tls"])).toEqual(["sip:a.example", "sips:b.example"])
+    expect(uris(["udp"])).toBe("SVC_SIP_TRUNK2_URI names a trunk over TLS: add tls to SVC_SIP_TRANSPORTS")
   })
 
   it.scopedLive("take a call over the next one on 503, and not when the phone is busy", () =>
