@@ -160,3 +160,98 @@ it.scopedLive(
     }),
   120_000
 )
+
+it.scopedLive(
+  "a caller is transferred attended: the destination hears the announcement, and may decline by hanging up",
+  () =>
+    Effect.gen(function* () {
+      const { calling, phone, server } = yield* installation
+      const line = yield* SipServer.openLine(server, () =>
+        Line.configuration(echo, { transfer_announcement: "A call from {{from}}." })
+      )
+      const destination = Line.freshNumber()
+      const { call, callId, talk } = yield* calling(line)
+      const transferred = Effect.gen(function* () {
+        const coming = yield* Effect.fork(nextCall(phone))
+        const joining = yield* Effect.fork(server.api.post(`/v1/calls/${callId}/transfer`, { destination }))
+        const second = yield* coming
+        second.ring()
+        second.answer()
+        const other = yield* talkOn(second.rtp, "the destination")
+        return { joining, other, second }
+      })
+      const declined = yield* transferred
+      declined.second.hangUp()
+      expect((yield* declined.joining).body).toMatchObject({ code: "TRANSFER_FAILED" })
+      talk.say("Still here")
+      yield* talk.hears("Ok Still here.")
+
+      const { joining, other, second } = yield* transferred
+      yield* other.hears(`A call from ${Line.caller}.`)
+      expect((yield* joining).body).toEqual({ success: true, destination })
+      talk.say("Is this sales")
+      yield* other.hears("Is this sales")
+      other.say("It is")
+      yield* talk.hears("It is")
+      expect(call.inbox.all.filter(({ start }) => start.startsWith("REFER "))).toEqual([])
+      call.hangUp()
+      yield* second.until("BYE")
+      const record = yield* CallRecords.settled(server.api, callId)
+      expect(record).toMatchObject({ status: "completed", disposition: "transferred", transferred_to: destination })
+    }),
+  120_000
+)
+
+it.scopedLive(
+  "calls are placed through the trunk: one is answered and talked, others are busy, declined or canceled",
+  () =>
+    Effect.gen(function* () {
+      const { phone, server } = yield* installation
+      const line = yield* SipServer.openLine(server, () => Line.configuration(echo))
+      const to_number = Line.freshNumber()
+      const placed = Effect.gen(function* () {
+        const coming = yield* Effect.fork(nextCall(phone))
+        const { body } = yield* server.api.post("/v1/calls", { agent_id: line.agentId, to_number })
+        return { call: yield* coming, callId: textAt(body, "call_id") }
+      })
+      const { call, callId } = yield* placed
+      const invite = yield* call.until("INVITE")
+      expect(invite.start).toContain(`sip:${to_number}@`)
+      expect(headerOf(invite, "from")).toContain(line.number)
+      call.ring()
+      call.answer()
+      const talk = yield* talkOn(call.rtp)
+      yield* talk.hears("Hello.")
+      talk.say("Who is there")
+      yield* talk.hears("Ok Who is there.")
+      call.hangUp()
+      const record = yield* CallRecords.settled(server.api, callId)
+      expect(record).toMatchObject({
+        status: "completed",
+        disposition: "answered",
+        from_number: line.number,
+        to_number,
+        line: { telephony: "sip", carrier_call_id: call.id }
+      })
+
+      for (const [status, disposition] of [
+        ["486 Busy Here", "busy"],
+        ["480 Temporarily Unavailable", "no-answer"],
+        ["603 Decline", "failed"]
+      ] as const) {
+        const refused = yield* placed
+        refused.call.reject(status)
+        expect([status, yield* CallRecords.settled(server.api, refused.callId)]).toMatchObject([
+          status,
+          { disposition, transcript: [] }
+        ])
+      }
+
+      const ringing = yield* placed
+      ringing.call.ring()
+      yield* server.api.post(`/v1/calls/${ringing.callId}/end`)
+      yield* ringing.call.until("CANCEL")
+      yield* CallRecords.settled(server.api, ringing.callId)
+    }),
+  120_000
+)
