@@ -1,0 +1,62 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Queue } from "effect"
+import * as Description from "../src/sdp/Description.ts"
+import { type TrunkCall, withTrunkCall } from "./TrunkCall.ts"
+
+/** A packet of music, which is A-law audio like any other. */
+const music = (sequence: number): Buffer => {
+  const bytes = Buffer.alloc(172, sequence)
+  bytes.writeUInt16BE(0x8008, 0)
+  bytes.writeUInt16BE(sequence, 2)
+  bytes.writeUInt32BE(sequence * 160, 4)
+  bytes.writeUInt32BE(7, 8)
+  return bytes
+}
+
+/** Sends packets, and waits until the plugin has read them: those over loopback are there when they were sent. */
+const play = (call: TrunkCall, first: number, count: number) =>
+  Effect.gen(function* () {
+    const port = Description.parse(call.invite.body)?.sections[0]?.port ?? 0
+    for (let sequence = first; sequence < first + count; sequence++) {
+      yield* Effect.async<void>((resume) =>
+        call.trunk.rtp.send(music(sequence), port, "127.0.0.1", () => resume(Effect.void))
+      )
+    }
+    yield* call.trunk.ping
+  })
+
+describe("A call on hold", () => {
+  for (const direction of ["sendonly", "inactive"]) {
+    it.live(`keeps the music of the other side (${direction}) from the leg, and passes audio again after it`, () =>
+      withTrunkCall((call) =>
+        Effect.gen(function* () {
+          yield* play(call, 1, 10)
+          expect(call.audio()).toBe(10)
+          yield* call.reinvite(`a=${direction}`)
+          expect(yield* Queue.take(call.events)).toEqual({ _tag: "Hold", on: true })
+          yield* play(call, 11, 50)
+          expect(call.audio()).toBe(10)
+          yield* call.reinvite("a=sendrecv")
+          expect(yield* Queue.take(call.events)).toEqual({ _tag: "Hold", on: false })
+          yield* play(call, 61, 10)
+          expect(call.audio()).toBe(20)
+        })
+      )
+    )
+  }
+
+  it.live("keeps music out that is played from c=0.0.0.0, the hold of older phones (RFC 3264, 8.4)", () =>
+    withTrunkCall((call) =>
+      Effect.gen(function* () {
+        yield* play(call, 1, 10)
+        const { ask, trunk } = call
+        const body = Buffer.from(trunk.sdp.toString().replace("c=IN IP4 127.0.0.1", "c=IN IP4 0.0.0.0"))
+        const held = yield* ask("INVITE", { headers: [{ name: "content-type", value: "application/sdp" }], body })
+        trunk.acknowledge(held, call.number())
+        expect(yield* Queue.take(call.events)).toEqual({ _tag: "Hold", on: true })
+        yield* play(call, 11, 50)
+        expect(call.audio()).toBe(10)
+      })
+    )
+  )
+})
