@@ -5,7 +5,14 @@ import { DtmfDetector } from "@svc/audio/DtmfDetector"
 import { JitterBuffer } from "@svc/audio/JitterBuffer"
 import { agentTrack } from "@svc/audio/testing/Echo"
 import * as Measurement from "@svc/audio/testing/Measurement"
-import { firstNoises, groupOf, heldOutNoises, type NoiseName, secondNoises } from "@svc/audio/testing/Noise"
+import {
+  firstNoises,
+  groupOf,
+  heldOutNoises,
+  type NoiseName,
+  secondNoises,
+  thirdNoises
+} from "@svc/audio/testing/Noise"
 import { louder, mix, sampleRate, throughTelephone } from "@svc/audio/testing/Signal"
 import { speechTrack, type Utterance } from "@svc/audio/testing/SpeechTrack"
 import * as Targets from "@svc/audio/testing/Targets"
@@ -109,6 +116,8 @@ const measureNoises = (): ReadonlyArray<Line> => {
   measure(firstNoises, callers)
   print("other noises, languages and voices")
   measure(secondNoises, secondCallers)
+  print("more people in rooms, more blows")
+  measure(thirdNoises, [...callers, ...secondCallers])
   print("held out: noises, languages and voices that no constant was chosen with")
   measure(heldOutNoises, heldOutCallers)
   return [

@@ -43,6 +43,9 @@ const recent = 15
 const fading = 8.3
 /** Speech of more than 400 ms is established. */
 const established = 20
+/** A frame that is this far above the two before it may be a blow: it weighs less, so that the sound must last for another one. */
+const attack = 15
+const attackWeight = 0.45
 /** A frame that is weaker than the one before by this much is no evidence that speech begins: plucked strings only fall. */
 const falling = 0.3
 /** Frames of reported speech in which it may turn out to be an echo on a new path: before it interrupts the agent. */
@@ -126,12 +129,13 @@ export class SpeechDetector implements VoiceActivityDetector {
     features.steadyFrames = steadyFrames
     features.loud = loud
     features.periodicity = loud && this.#decision.needsPeriodicity ? periodicity(bands.low) : 0
-    const over = bands.level - this.#background.threshold
+    const over = bands.level - this.#background.threshold(echo)
     const needed = echo && this.#sinceSpeech > recent ? toInterrupt : -tolerance
     features.counts = loud && over > needed && (echo || !this.#fades()) && this.#isBright() && this.#agrees(frame)
     const isEvidence = features.counts && (echo || bands.level > this.#last - falling)
-    features.weight = isEvidence ? Math.min(mostWeight, thresholdWeight + over * weightPerDecibel) : 0
-    this.#background.push(bands.level, speechFrames, this.#gate.isEcho)
+    const heaviest = !echo && this.#attacks() ? attackWeight : mostWeight
+    features.weight = isEvidence ? Math.min(heaviest, thresholdWeight + over * weightPerDecibel) : 0
+    this.#background.push(bands.level, speechFrames, echo, this.#gate.isEcho)
     this.#floors.push(bands.levels, this.#gate.isEcho ? "echo" : steadyFrames > 0 ? "steady" : "noise")
     this.#earlier = this.#last
     this.#last = bands.level
@@ -144,6 +148,11 @@ export class SpeechDetector implements VoiceActivityDetector {
   /** Whether the level falls as fast as that of a click. */
   #fades(): boolean {
     return this.#bands.level <= Math.max(this.#last, this.#earlier) - fading
+  }
+
+  /** Whether the level rises as fast as that of a blow. An echo hides the difference. */
+  #attacks(): boolean {
+    return this.#bands.level > Math.max(this.#last, this.#earlier) + attack
   }
 
   #isBright(): boolean {

@@ -11,6 +11,12 @@ const lowShare = 0.05
 /** How far above the middle a frame must be: this many times the distance of the two levels, and at most `most` dB. */
 const factor = 4
 const most = 10
+/** The share of frames below the loud ones, and how far above them a frame must be; above the middle, at most `mostInLull`. */
+const loudShare = 0.9
+const aboveLoud = 2
+const mostInLull = 24
+/** The loud level falls as slowly as its share says while the sound is at most so far below, and faster the further it is. */
+const usualDistance = 9
 /** From this distance on there are real pauses: speech on a quiet line. */
 const pauses = 22
 /** Frames after which the lower level is raised to the lowest one among them: 1 s. */
@@ -28,11 +34,13 @@ const longestUtterance = 150
 
 /**
  * The long-term level of the sound above 250 Hz, for noise that is never quiet, such as music and the voices of others:
- * a frame of it is speech only if it is clearly louder than the middle.
+ * a frame of it is speech only if it is clearly louder than the middle, and than the loud frames before a lull.
  */
 export class Background {
   #middle = initialLevel
   #low = initialLevel
+  /** The level below which nine tenths of the frames without speech are: a crowd is loud again after a lull. */
+  #loud = initialLevel
   #pace = startPace
   #frames = 0
   #last = 0
@@ -40,19 +48,30 @@ export class Background {
   #evenFrames = 0
   #lowestOfWindow = above
 
-  /** The level in dB above which a frame may be speech. */
-  get threshold(): number {
+  /**
+   * The level in dB above which a frame may be speech. `agentSpeaks`: callers may be no louder than what is heard of the
+   * agent, so that the loud level says nothing.
+   */
+  threshold(agentSpeaks: boolean): number {
     const distance = this.#middle - this.#low
-    return distance < pauses ? this.#middle + Math.min(most, factor * distance) : this.#low
+    if (distance >= pauses) return this.#low
+    const aboveMiddle = this.#middle + Math.min(most, factor * distance)
+    return agentSpeaks
+      ? aboveMiddle
+      : Math.max(aboveMiddle, Math.min(this.#loud + aboveLoud, this.#middle + mostInLull))
   }
 
   /** Learns anew, as fast as at first: the sound until now may have been the agent's own. */
   relearn(): void {
     this.#pace = startPace
+    this.#loud = this.#middle
   }
 
-  /** `speechFrames`: for how many frames there has been speech. `echo`: the sound may be the agent's own. */
-  push(frameLevel: number, speechFrames: number, echo: boolean): void {
+  /**
+   * `speechFrames`: for how many frames there has been speech. `agentSpeaks`: the sound may contain an echo; `echo`: it is
+   * likely to be one mostly.
+   */
+  push(frameLevel: number, speechFrames: number, agentSpeaks: boolean, echo: boolean): void {
     const level = Math.max(frameLevel, lowest)
     this.#evenFrames = Math.abs(level - this.#last) < evenWithin ? this.#evenFrames + 1 : 0
     this.#last = level
@@ -68,7 +87,15 @@ export class Background {
     this.#middle +=
       level > this.#middle ? rise * middleShare : fallTo(level, this.#middle, this.#pace * (1 - middleShare))
     this.#low += level > this.#low ? rise * lowShare : fallTo(level, this.#low, this.#pace * (1 - lowShare))
+    if (speechFrames === 0 && !agentSpeaks) this.#followLoud(level)
     if (this.#pace > pace) this.#pace *= slowDown
+  }
+
+  /** Speech is left out: what is loud in the background is what the caller must be louder than. */
+  #followLoud(level: number): void {
+    const distance = this.#loud - level
+    if (distance < 0) this.#loud += this.#pace * loudShare
+    else this.#loud -= Math.min(distance, this.#pace * (1 - loudShare) * Math.max(1, (distance / usualDistance) ** 2))
   }
 }
 

@@ -1,24 +1,12 @@
+import { blows, resonator } from "./Blows.ts"
 import type { Generator } from "./NoiseGenerators.ts"
-import { gain, gaussian, louder, type Random, rms, type Signal, sampleRate } from "./Signal.ts"
+import { people } from "./People.ts"
+import { gaussian, louder, type Random, rms, type Signal, sampleRate } from "./Signal.ts"
 
 /**
  * Generators of noises for the held-out material, each made in another way than those of `NoiseGenerators`. Four of the
  * noises were looked at while constants were chosen, and others took their place; see `Noise`.
  */
-
-/** A resonator: what a click of white noise sounds like in something of `hertz` that rings for `ringing` seconds. */
-const resonator = (hertz: number, ringing: number): ((x: number) => number) => {
-  const radius = Math.exp(-1 / (ringing * sampleRate))
-  const a1 = 2 * radius * Math.cos((2 * Math.PI * hertz) / sampleRate)
-  const a2 = -radius * radius
-  let [y1, y2] = [0, 0]
-  return (x) => {
-    const y = x + a1 * y1 + a2 * y2
-    y2 = y1
-    y1 = y
-    return y
-  }
-}
 
 /** Seconds until the next of events that happen `rate` times a second, independently of each other. */
 const waitFor = (rate: number, random: Random): number => -Math.log(1 - random()) / rate
@@ -152,45 +140,15 @@ export const guitar: Generator = (count, random) => {
   return all
 }
 
-/** The same speech by a smaller or larger speaker: played `factor` times as fast. */
-const played = (signal: Signal, factor: number): Signal =>
-  Float32Array.from({ length: Math.floor(signal.length / factor) }, (_, i) => {
-    const at = Math.floor(i * factor)
-    const share = i * factor - at
-    return (signal[at] ?? 0) * (1 - share) + (signal[at + 1] ?? 0) * share
-  })
-
 /** People in a hard room, some near and some far, who listen as long as they speak. */
-export const crowd: Generator = (count, random, speech) => {
-  const dry = new Float32Array(count)
-  for (let voice = 0; voice < 8; voice++) {
-    const loudness = gain(-1.8 * voice)
-    const factor = 0.85 + 0.3 * random()
-    let at = Math.floor(3 * random() * sampleRate)
-    while (at < count) {
-      const { signal } = speech[Math.floor(random() * speech.length)] ?? { signal: new Float32Array(sampleRate) }
-      const said = played(signal, factor)
-      for (let i = 0; i < said.length && at + i < count; i++)
-        dry[at + i] = (dry[at + i] ?? 0) + loudness * (said[i] ?? 0)
-      at += Math.ceil(said.length * (1 + 1.2 * random()))
-    }
-  }
-  // Four walls, each with its echo.
-  const walls = Array.from({ length: 4 }, () => ({
-    line: new Float32Array(Math.floor(sampleRate * (0.02 + 0.05 * random()))),
-    at: 0
-  }))
-  return dry.map((x) => {
-    let sum = x
-    for (const wall of walls) {
-      const echo = wall.line[wall.at] ?? 0
-      wall.line[wall.at] = x + 0.7 * echo
-      wall.at = (wall.at + 1) % wall.line.length
-      sum += 0.35 * echo
-    }
-    return sum
-  })
-}
+export const crowd: Generator = people({
+  voices: 8,
+  step: 1.8,
+  listening: 1.2,
+  room: [0.02, 0.05],
+  echoes: 0.7,
+  reverberation: 0.35
+})
 
 /** People who eat: a crowd, and plates above it. */
 export const cafeteria: Generator = (count, random, speech) => {
@@ -201,19 +159,17 @@ export const cafeteria: Generator = (count, random, speech) => {
 }
 
 /** Someone at a door: three to five blows that ring dully, then nothing for a while. */
-export const knocking: Generator = (count, random) => {
-  const all = Float32Array.from({ length: count }, () => 0.003 * gaussian(random))
-  for (let at = 0; at < count; at += Math.ceil(sampleRate * (1 + 3 * random()))) {
-    const door = [resonator(180 + 60 * random(), 0.02), resonator(520, 0.008), resonator(1500, 0.003)]
-    const blows = 3 + Math.floor(3 * random())
-    for (let i = 0; i < sampleRate * 0.16 * blows && at + i < count; i++) {
-      const sinceBlow = i % Math.floor(sampleRate * 0.16)
-      const hit = sinceBlow < 24 ? gaussian(random) : 0
-      all[at + i] = (all[at + i] ?? 0) + door.reduce((sum, ring) => sum + ring(hit), 0)
-    }
-  }
-  return all
-}
+export const knocking: Generator = blows({
+  rings: [
+    [180, 60, 0.02],
+    [520, 0, 0.008],
+    [1500, 0, 0.003]
+  ],
+  every: 0.16,
+  atLeast: 3,
+  more: 3,
+  pause: [1, 3]
+})
 
 /** A trumpet with vibrato that sustains its notes, over two horns in thirds: frequency modulation (J. Chowning, 1973). */
 export const brass: Generator = (count, random) => {

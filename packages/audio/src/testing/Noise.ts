@@ -1,3 +1,4 @@
+import { blows } from "./Blows.ts"
 import {
   brass,
   cafeteria,
@@ -25,6 +26,7 @@ import {
   voices,
   whiteNoise
 } from "./NoiseGenerators.ts"
+import { people } from "./People.ts"
 import { activeRms, atLevel, rms, type Signal, sampleRate, seeded } from "./Signal.ts"
 import type { Utterance } from "./SpeechTrack.ts"
 
@@ -123,12 +125,78 @@ const heldOut = {
   party: { group: "babble", generate: party }
 } as const satisfies Record<string, Kind>
 
-const kinds: Readonly<Record<string, Kind>> = { ...first, ...second, ...heldOut }
+/** More noises of two kinds that are hard: people in a room, and blows. */
+const third = {
+  dinner: {
+    group: "babble",
+    generate: people({ voices: 7, step: 1.9, listening: 1.2, room: [0.015, 0.03], echoes: 0.6, reverberation: 0.3 })
+  },
+  lobby: {
+    group: "babble",
+    generate: people({ voices: 10, step: 1.3, listening: 1, room: [0.03, 0.07], echoes: 0.8, reverberation: 0.4 })
+  },
+  office: {
+    group: "babble",
+    generate: people({ voices: 9, step: 1.9, listening: 1.3, room: [0.025, 0.04], echoes: 0.7, reverberation: 0.3 })
+  },
+  meeting: {
+    group: "babble",
+    generate: people({ voices: 9, step: 1.6, listening: 1.4, room: [0.025, 0.05], echoes: 0.75, reverberation: 0.35 })
+  },
+  hammering: {
+    group: "keyboard",
+    generate: blows({
+      rings: [
+        [260, 120, 0.025],
+        [780, 0, 0.01],
+        [2100, 0, 0.004]
+      ],
+      every: 0.22,
+      atLeast: 2,
+      more: 5,
+      pause: [1.5, 3]
+    }),
+    paused: true
+  },
+  footsteps: {
+    group: "keyboard",
+    generate: blows({
+      rings: [
+        [140, 50, 0.018],
+        [430, 90, 0.007],
+        [1200, 0, 0.003]
+      ],
+      every: 0.31,
+      atLeast: 4,
+      more: 6,
+      pause: [2, 4]
+    }),
+    paused: true
+  },
+  "wooden box": {
+    group: "keyboard",
+    generate: blows({
+      rings: [
+        [210, 80, 0.024],
+        [610, 150, 0.009],
+        [1750, 0, 0.003]
+      ],
+      every: 0.13,
+      atLeast: 2,
+      more: 4,
+      pause: [0.9, 2.5]
+    }),
+    paused: true
+  }
+} as const satisfies Record<string, Kind>
+
+const kinds: Readonly<Record<string, Kind>> = { ...first, ...second, ...heldOut, ...third }
 
 export const firstNoises = Object.keys(first) as ReadonlyArray<keyof typeof first>
 export const secondNoises = Object.keys(second) as ReadonlyArray<keyof typeof second>
 export const heldOutNoises = Object.keys(heldOut) as ReadonlyArray<keyof typeof heldOut>
-export type NoiseName = (typeof firstNoises | typeof secondNoises | typeof heldOutNoises)[number]
+export const thirdNoises = Object.keys(third) as ReadonlyArray<keyof typeof third>
+export type NoiseName = (typeof firstNoises | typeof secondNoises | typeof heldOutNoises | typeof thirdNoises)[number]
 
 export const groupOf = (name: NoiseName): NoiseGroup => kinds[name]?.group ?? "steady"
 
