@@ -55,6 +55,8 @@ describe("A call through the trunk", () => {
       expect(Message.header(invite, "p-asserted-identity")).toContain("+4989")
       expect(Message.header(invite, "x-campaign")).toBe("7")
       const offered = Description.parse(invite.body)?.sections[0]
+      // Keys are not sent where others could read them.
+      expect([offered?.protocol, offered?.crypto]).toEqual(["RTP/AVP", []])
       expect(offered?.codecs.map(({ name }) => name)).toEqual(["PCMA", "TELEPHONE-EVENT"])
       trunk.respond(invite, 180)
       yield* Deferred.await(rung)

@@ -9,6 +9,8 @@ const maxPerSource = 100
 const idleMs = 10 * 60_000
 /** Milliseconds in which a new connection must have sent a message. */
 const firstMessageMs = 30_000
+/** Milliseconds without bytes after which TCP asks whether the peer is there, so that NATs keep the connection. */
+const keepAliveMs = 60_000
 /** Bytes that wait for a peer which does not read, before its connection is closed. */
 const maxWaiting = 1 << 20
 
@@ -155,6 +157,7 @@ export class Connections {
     this.#byId.set(connection.id, connection)
     if (place !== undefined) this.#byPlace.set(place, connection)
     socket.setNoDelay(true)
+    socket.setKeepAlive(true, keepAliveMs)
     socket.on("data", (chunk: Buffer) => this.#take(connection, chunk, port))
     socket.on("timeout", () => socket.destroy())
     socket.on("error", () => {})

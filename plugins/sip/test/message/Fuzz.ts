@@ -7,6 +7,7 @@ import * as Parser from "../../src/message/Parser.ts"
 import { refusalOf } from "../../src/message/RequestCheck.ts"
 import { serialize } from "../../src/message/Serializer.ts"
 import * as Description from "../../src/sdp/Description.ts"
+import { MediaKeys } from "../../src/sdp/MediaKeys.ts"
 import * as Negotiation from "../../src/sdp/Negotiation.ts"
 import { mutated } from "./Mutation.ts"
 
@@ -23,10 +24,27 @@ const most = 250
 
 const folder = fileURLToPath(new URL("rfc4475/", import.meta.url))
 const messages = readdirSync(folder).flatMap((file) => (file.endsWith(".dat") ? [readFileSync(folder + file)] : []))
-const descriptions = messages.flatMap((bytes) => {
-  const start = bytes.indexOf("v=0\r\n")
-  return start < 0 ? [] : [bytes.subarray(start)]
-})
+/** With keys of SRTP, which those of the RFC have not. */
+const encrypted = Buffer.from(
+  [
+    "v=0",
+    "o=- 1 1 IN IP4 192.0.2.1",
+    "s=-",
+    "c=IN IP4 192.0.2.1",
+    "t=0 0",
+    "m=audio 4000 RTP/SAVP 8 13 101",
+    "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz|2^20 WSH=64",
+    "a=crypto:2 AES_CM_128_HMAC_SHA1_32 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGV0",
+    ""
+  ].join("\r\n")
+)
+const descriptions = [
+  encrypted,
+  ...messages.flatMap((bytes) => {
+    const start = bytes.indexOf("v=0\r\n")
+    return start < 0 ? [] : [bytes.subarray(start)]
+  })
+]
 
 const local: Negotiation.Local = {
   address: "192.0.2.1",
@@ -48,10 +66,15 @@ const parsesMessages = (bytes: Uint8Array): void => {
 
 const parsesDescriptions = (bytes: Uint8Array): void => {
   const peer = Description.parse(bytes)
-  const agreed = peer === undefined ? undefined : Negotiation.agree(peer, local)
-  if (peer === undefined || agreed === undefined) return
-  if (Description.parse(Negotiation.answer(peer, agreed, local)) === undefined) {
-    throw new Error("our answer is no description")
+  for (const encryption of ["off", "optional", "required"] as const) {
+    const agreed = peer === undefined ? undefined : Negotiation.agree(peer, { ...local, encryption })
+    if (peer === undefined || agreed === undefined) continue
+    const keys = new MediaKeys(encryption)
+    if ((keys.answered(agreed) === undefined) !== (agreed.srtp === undefined)) throw new Error("keys without SRTP")
+    const crypto = keys.line === undefined ? [] : [keys.line]
+    const answer = Description.parse(Negotiation.answer(peer, agreed, { ...local, crypto }))
+    if (answer === undefined) throw new Error("our answer is no description")
+    if (answer.sections[agreed.section]?.crypto.length !== crypto.length) throw new Error("our key is not read again")
   }
 }
 
