@@ -24,6 +24,8 @@ interface Vendor {
   readonly settings: (origin: string) => Readonly<Record<string, string>>
 }
 
+const twilioAccount = "AC0123456789abcdef0123456789abcdef"
+
 const vendors: Readonly<Record<string, Vendor>> = {
   openai: {
     secrets: { SVC_OPENAI_API_KEY: "marker-openai-4d1f8a" },
@@ -61,6 +63,14 @@ const vendors: Readonly<Record<string, Vendor>> = {
       SVC_TELNYX_API_URL: origin,
       SVC_TELNYX_PUBLIC_KEY: Buffer.alloc(32, 7).toString("base64")
     })
+  },
+  twilio: {
+    secrets: { SVC_TWILIO_AUTH_TOKEN: "marker-twilio-5ae90c" },
+    settings: (origin) => ({
+      SVC_TWILIO_ACCOUNT_SID: twilioAccount,
+      SVC_TWILIO_API_URL: origin,
+      SVC_BASE_URL: "http://127.0.0.1:9"
+    })
   }
 }
 
@@ -95,9 +105,15 @@ const written = (secret: string): ReadonlyArray<string> => [
   secret.slice(0, -3)
 ]
 
+/** Headers as a server reads them: with the name and the password of basic authentication. */
+const readable = (headers: IncomingHttpHeaders): string => {
+  const [, credentials = ""] = headers.authorization?.match(/^Basic (.+)$/) ?? []
+  return JSON.stringify(headers) + Buffer.from(credentials, "base64").toString()
+}
+
 /** The keys that a client sent, for servers that repeat them in their errors. */
 const keysIn = (headers: IncomingHttpHeaders): string =>
-  secrets.filter((secret) => JSON.stringify(headers).includes(secret)).join(" ")
+  secrets.filter((secret) => readable(headers).includes(secret)).join(" ")
 const repeated = (url: string, headers: IncomingHttpHeaders) => JSON.stringify({ url, headers, keys: keysIn(headers) })
 
 /** Vendors that refuse, fail, and send garbage, in turn, and repeat the keys wherever they can. */
@@ -162,7 +178,7 @@ describe("Keys of vendors", () => {
         let upgrades = 0
         const server = yield* emulatedServer({
           request: (request, response) => {
-            sent.push(JSON.stringify(request.headers))
+            sent.push(readable(request.headers))
             answer(request, response)
           },
           upgrade: ({ headers, path }) => {
@@ -189,7 +205,7 @@ describe("Keys of vendors", () => {
         yield* CallRecords.settled(api, callId)
 
         const ready = yield* call(`${url}/readyz`, "GET")
-        expect(svc.output()).toMatch(new RegExp(`SVC_${vendor.plugin.toUpperCase()}_\\w*KEY\\w* was refused`))
+        expect(svc.output()).toMatch(new RegExp(`SVC_${vendor.plugin.toUpperCase()}_\\w*(KEY|TOKEN)\\w* was refused`))
         seen.set("readyz", ready.text)
         seen.set("metrics", (yield* call(`${url}/metrics`, "GET")).text)
         seen.set("debug page", (yield* call(`${url}${link}`, "GET")).text)

@@ -33,21 +33,15 @@ const signedText = (url: string, fields: FormFields): string =>
 export const signatureOf = (authToken: string, url: string, fields: FormFields): string =>
   createHmac("sha1", authToken).update(signedText(url, fields), "utf8").digest("base64")
 
-const ports: { readonly [protocol: string]: string } = { "https:": "443", "http:": "80" }
+const parts = /^(https?):\/\/([^/?#]*@)?(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?(.*)$/i
 
-/** The URL without a port, and with one: Twilio signs either, also for the usual port. */
-const spellings = (text: string): ReadonlyArray<string> => {
-  const url = new URL(text)
-  const port = url.port || ports[url.protocol]
-  url.port = ""
-  const without = url.href
-  // `URL` leaves out the usual port, so it is put behind the host.
-  const host = without.indexOf(
-    url.host,
-    url.protocol.length + 2 + (url.username ? without.indexOf("@") - url.protocol.length - 1 : 0)
-  )
-  const end = host + url.host.length
-  return [without, `${without.slice(0, end)}:${port}${without.slice(end)}`]
+/** The URL without a port, and with one: Twilio signs either, also for the usual port. The rest stays as it is written. */
+const spellings = (url: string): ReadonlyArray<string> => {
+  const [, scheme, user = "", host, port, rest] = parts.exec(url) ?? []
+  if (scheme === undefined) return [url]
+  const usual = scheme.toLowerCase() === "https" ? "443" : "80"
+  const begin = `${scheme}://${user}${host}`
+  return [`${begin}${rest}`, `${begin}:${port ?? usual}${rest}`]
 }
 
 /** Whether Twilio has signed a request. See https://www.twilio.com/docs/usage/security. */

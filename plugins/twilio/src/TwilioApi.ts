@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import * as CarrierApi from "@svc/providers/CarrierApi"
 import type { Health } from "@svc/providers/Health"
 import type { Host } from "@svc/providers/Host"
-import { makeFailures } from "@svc/providers/RequestFailed"
+import { makeFailures, type RequestFailures } from "@svc/providers/RequestFailed"
 import * as ServerHealth from "@svc/providers/ServerHealth"
 import { Effect, Redacted, type Scope } from "effect"
 
@@ -52,16 +52,20 @@ export const make = (options: {
   Effect.gen(function* () {
     const { accountSid, authToken, host, origin } = options
     const origins = origin === undefined ? vendorOrigins : { api: origin, numbers: origin }
-    const failures = makeFailures({
+    const credentials = Buffer.from(`${accountSid}:${Redacted.value(authToken)}`).toString("base64")
+    const made = makeFailures({
       server: origins.api,
       key: authToken,
       keySetting: "SVC_TWILIO_AUTH_TOKEN",
       log: host.log
     })
+    // A server may repeat the header, in which the token is in base64.
+    const failures: RequestFailures = {
+      ...made,
+      ofStatus: (answer) => made.ofStatus({ ...answer, body: answer.body.replaceAll(credentials, "…") })
+    }
     const api = CarrierApi.make({
-      headers: {
-        authorization: `Basic ${Buffer.from(`${accountSid}:${Redacted.value(authToken)}`).toString("base64")}`
-      },
+      headers: { authorization: `Basic ${credentials}` },
       failures,
       codeOf: (body) => {
         const code: unknown = Object(body).code

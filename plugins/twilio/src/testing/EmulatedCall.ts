@@ -48,6 +48,10 @@ export class EmulatedCall {
   streams = 0
   /** Whether the stream ends with `stop`. */
   saysStop = true
+  /** When the stream breaks, nothing is asked, as if the document had ended there, and the call goes on. */
+  forgets = false
+  /** How many messages with audio came. */
+  mediaMessages = 0
   readonly #carrier: Carrier
   #running: Fiber.RuntimeFiber<void> | undefined
   #stream: Stream | undefined
@@ -165,6 +169,11 @@ export class EmulatedCall {
     })
   }
 
+  /** The next packet comes after one that is on its way. */
+  skipChunk(): void {
+    this.#chunk++
+  }
+
   get phone(): PhoneCall {
     return {
       state: () => {
@@ -252,8 +261,10 @@ export class EmulatedCall {
         onMessage: (message) => {
           const { event, mark, media, streamSid } = JSON.parse(String(message))
           if (streamSid !== sid) return
-          if (event === "media") playback.audio(Buffer.from(media.payload, "base64"))
-          else if (event === "mark") playback.mark(mark.name)
+          if (event === "media") {
+            this.mediaMessages++
+            playback.audio(Buffer.from(media.payload, "base64"))
+          } else if (event === "mark") playback.mark(mark.name)
           else if (event === "clear") playback.clear()
         },
         onClosed: () => Effect.runSync(Deferred.succeed(closed, undefined))
@@ -280,6 +291,7 @@ export class EmulatedCall {
       yield* Deferred.succeed(this.answered, undefined)
       yield* Deferred.await(closed)
       yield* this.#closeStream
+      if (this.forgets) return yield* Effect.never
     })
   }
 

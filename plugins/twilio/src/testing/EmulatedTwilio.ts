@@ -10,6 +10,8 @@ import { type Answer, EmulatedInventory } from "./EmulatedInventory.ts"
 export interface Faults {
   /** Answers a REST request in place of the carrier; true: it has, or leaves it open. */
   intercept: (request: EmulatedRequest, response: ServerResponse) => boolean
+  /** Whether the answer to a request that was carried out is lost. */
+  afterwards: (request: EmulatedRequest) => boolean
   /** How often a webhook is sent, one time after the other. */
   webhookTimes: number
 }
@@ -60,7 +62,7 @@ export const emulatedTwilio: Effect.Effect<EmulatedTwilio, never, Scope.Scope> =
   const phones = new Map<string, OtherBehaviour>()
   const messages: Array<{ from: string; to: string; message: string }> = []
   const answers: Array<{ url: string; status: number; body: string }> = []
-  const faults: Faults = { intercept: () => false, webhookTimes: 1 }
+  const faults: Faults = { intercept: () => false, afterwards: () => false, webhookTimes: 1 }
 
   const post: Carrier["post"] = (url, fields) => {
     const headers = {
@@ -172,6 +174,7 @@ export const emulatedTwilio: Effect.Effect<EmulatedTwilio, never, Scope.Scope> =
     request: (request, response) => {
       if (faults.intercept(request, response)) return
       const [status, body] = answer(request)
+      if (faults.afterwards(request)) return void response.destroy()
       response.writeHead(status, { "content-type": "application/json" })
       response.end(body === undefined ? "" : JSON.stringify(body))
     }

@@ -7,7 +7,7 @@ import { speakText } from "@svc/providers/SpeechTurn"
 import type { Telephony } from "@svc/providers/Telephony"
 import type { TextToSpeech } from "@svc/providers/TextToSpeech"
 import type { VoiceActivity } from "@svc/providers/VoiceActivity"
-import { Clock, type Context, Data, Effect, Option, Stream } from "effect"
+import { Clock, Config, type Context, Data, Effect, Option, Stream } from "effect"
 import { atRate, frameMs, framesOf, type Speech } from "./SpeechSample.ts"
 
 /** A probe did not get what it asked for; `reason` is one plain sentence. */
@@ -249,6 +249,32 @@ export const objectStore = (store: Service<typeof ObjectStore>): Probe => ({
   })
 })
 
+/**
+ * Whether the public address of this server reaches the plugin: its webhook for calls must refuse a request that nobody
+ * has signed. Only for a network with such a webhook, and where `SVC_BASE_URL` is set.
+ */
+const publicAddress = ({ id, routes }: Service<typeof Telephony>) =>
+  Effect.gen(function* () {
+    const baseUrl = yield* Effect.orElseSucceed(Config.option(Config.string("SVC_BASE_URL")), Option.none)
+    const hasWebhook = routes.some(
+      (route) => route._tag === "Http" && route.method === "POST" && route.path === "/voice"
+    )
+    if (Option.isNone(baseUrl) || !hasWebhook) return undefined
+    const base = baseUrl.value.replace(/\/+$/, "")
+    const url = `${base}/telephony/${id}/voice`
+    const failed = (what: string) =>
+      new ProbeFailed({
+        reason: `${url} ${what}; carriers reach this server there, so look at SVC_BASE_URL, the proxy, and whether the server runs with this plugin`
+      })
+    const { status } = yield* Effect.tryPromise({
+      try: (signal) => fetch(url, { method: "POST", body: "", redirect: "manual", signal }),
+      catch: (error) => failed(`cannot be reached: ${Object(Object(error).cause ?? error).code ?? error}`)
+    }).pipe(
+      Effect.timeoutFail({ duration: "10 seconds", onTimeout: () => failed("does not answer within 10 seconds") })
+    )
+    return status === 400 || status === 401 || status === 403 ? base : yield* failed(`answered ${status}`)
+  })
+
 export const telephony = (network: Service<typeof Telephony>): Probe => ({
   capability: "telephony",
   run: Effect.gen(function* () {
@@ -258,9 +284,14 @@ export const telephony = (network: Service<typeof Telephony>): Probe => ({
     times["health"] = (yield* Clock.currentTimeMillis) - start
     if (!health.healthy) return yield* new ProbeFailed({ reason: health.reason })
     const owned = network.numbers?.owned
-    if (owned === undefined) return { found: "healthy; only a call shows more", times }
-    const numbers = yield* timed("list of numbers", owned, times)
-    return { found: `healthy; the carrier has ${numbers.length} numbers of this account`, times }
+    const numbers = owned === undefined ? undefined : yield* timed("list of numbers", owned, times)
+    const reached = yield* timed("public address", publicAddress(network), times)
+    if (reached === undefined) delete times["public address"]
+    const found = [
+      ...(numbers === undefined ? [] : [`the carrier has ${numbers.length} numbers of this account`]),
+      ...(reached === undefined ? [] : [`${reached} reaches this plugin`])
+    ]
+    return { found: ["healthy", ...(found.length === 0 ? ["only a call shows more"] : found)].join("; "), times }
   })
 })
 
