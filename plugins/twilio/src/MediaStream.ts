@@ -4,6 +4,7 @@ import type { RouteSocket } from "@svc/providers/Route"
 import type { SharedTimeout } from "@svc/providers/SharedTimeout"
 import type { CallEvent } from "@svc/providers/Telephony"
 import { dtmfTones } from "./DtmfTones.ts"
+import { PacketTimes } from "./PacketTimes.ts"
 import { readStreamMessage, type StreamMessage } from "./StreamMessage.ts"
 
 /** Unsent bytes from which Twilio counts as not reading: about 10 s of audio in base64. */
@@ -29,6 +30,7 @@ export class MediaStream {
   #socket: RouteSocket | undefined
   /** Whether the packets have numbers, by the first one of the connection. */
   #isNumbered: boolean | undefined
+  #times = new PacketTimes(mulaw8k.sampleRate)
 
   constructor(options: {
     readonly now: () => number
@@ -57,6 +59,7 @@ export class MediaStream {
     this.heardAt = this.#now()
     this.connectedAt = this.#now()
     this.#isNumbered = undefined
+    this.#times = new PacketTimes(mulaw8k.sampleRate)
     const send = (event: string, part: object): void => {
       if (this.#socket !== socket) return
       if (socket.bufferedBytes() > maxUnsent) socket.close(1013, "the audio is not read")
@@ -68,7 +71,7 @@ export class MediaStream {
       clear: () => send("clear", {})
     })
     socket.onMessage((data) => {
-      if (this.#socket === socket) this.#receive(data)
+      if (this.#socket === socket) this.#receive(readStreamMessage(data, streamSid))
     })
     socket.onClose(() => {
       if (this.#socket === socket) this.#listener.onBroken()
@@ -114,9 +117,8 @@ export class MediaStream {
     socket?.close(1000, "the stream is over")
   }
 
-  #receive(data: string | Uint8Array): void {
+  #receive(message: StreamMessage | undefined): void {
     this.heardAt = this.#now()
-    const message = readStreamMessage(data)
     switch (message?.event) {
       case "media":
         this.#listener.onEvent(this.#audioOf(message))
@@ -138,7 +140,7 @@ export class MediaStream {
     const audio = Buffer.from(payload, "base64")
     this.#isNumbered ??= chunk !== undefined && timestamp !== undefined
     if (!this.#isNumbered) return { _tag: "Audio", payload: audio }
-    const samples = (timestamp ?? 0) * (mulaw8k.sampleRate / 1000)
-    return { _tag: "Audio", payload: audio, sequence: (chunk ?? 0) & 0xffff, timestamp: samples % 2 ** 32 }
+    const place = this.#times.place(chunk ?? 0, timestamp ?? 0, audio.length)
+    return { _tag: "Audio", payload: audio, sequence: (chunk ?? 0) & 0xffff, timestamp: place }
   }
 }

@@ -37,11 +37,14 @@ const count = (value: unknown): number | undefined => {
 }
 
 /**
- * The message, or undefined: it is none that is known. Without a schema, because a call has 50 a second.
+ * The message, or undefined: it is none that is known, or one of another stream than `streamSid`. Without a schema, because a
+ * call has 50 a second.
  */
-export const readStreamMessage = (data: string | Uint8Array): StreamMessage | undefined => {
+export const readStreamMessage = (data: string | Uint8Array, streamSid?: string): StreamMessage | undefined => {
   if (typeof data !== "string") return undefined
   const message = Object(parsed(data))
+  if (streamSid !== undefined && typeof message.streamSid === "string" && message.streamSid !== streamSid)
+    return undefined
   const part = Object(message[message.event])
   switch (message.event) {
     case "media": {
@@ -56,10 +59,10 @@ export const readStreamMessage = (data: string | Uint8Array): StreamMessage | un
         ? { event: "dtmf", digit: part.digit }
         : undefined
     case "start": {
-      const { callSid, customParameters, streamSid } = part
+      const { callSid, customParameters, streamSid: started } = part
       const token: unknown = Object(customParameters).token
-      if (typeof streamSid !== "string" || typeof callSid !== "string") return undefined
-      return { event: "start", streamSid, callSid, token: typeof token === "string" ? token : undefined }
+      if (typeof started !== "string" || typeof callSid !== "string") return undefined
+      return { event: "start", streamSid: started, callSid, token: typeof token === "string" ? token : undefined }
     }
     case "connected":
       return { event: "connected" }

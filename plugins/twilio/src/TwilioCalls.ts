@@ -236,6 +236,8 @@ export const make = (options: {
           const end = finalStatus(status)
           const dialled = key === null ? undefined : dials.get(key)
           dialled?.status(sid, status, code)
+          const answeredBy = field("AnsweredBy")
+          if (answeredBy !== "") (calls.get(sid) ?? dialled)?.answerer(answeredBy)
           if (end !== undefined) {
             calls.get(sid)?.ended(end, code)
             offers.get(sid)?.ended()

@@ -76,11 +76,15 @@ describe("A call of Twilio with faults", () => {
       call.skipChunk()
       call.sendAudio(new Uint8Array(160).fill(3))
       call.sendAudio(new Uint8Array(160).fill(2), 1)
-      yield* until("the packets", () => audio().length === 3)
+      // Of another stream.
+      call.sendRaw({ event: "media", streamSid: "MZ0", media: { chunk: "4", timestamp: "80", payload: "BAQE" } })
+      call.sendAudio(new Uint8Array(160).fill(4))
+      yield* until("the packets", () => audio().length === 4)
       expect(audio().map(({ payload, sequence }) => [payload[0], sequence])).toEqual([
         [1, 1],
         [3, 3],
-        [2, 2]
+        [2, 2],
+        [4, 4]
       ])
     })
   )
