@@ -3,6 +3,7 @@ import type { JoinableCalls } from "./AttendedTransfer.ts"
 import type { Codec } from "./Codec.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import type { PeerTimeouts } from "./PeerWatch.ts"
+import type { PhoneTargets } from "./PhoneTargets.ts"
 import type { RtpMedia } from "./rtp/RtpMedia.ts"
 import type { Transport } from "./Settings.ts"
 import type { Signaling } from "./Signaling.ts"
@@ -18,6 +19,8 @@ export interface CallContext {
   /** In the order of preference. */
   readonly codecs: ReadonlyArray<Codec>
   readonly trunks: ReadonlyArray<Trunk>
+  /** The phones that have registered with us; undefined: none may. */
+  readonly phones: PhoneTargets | undefined
   /** The trunk that a call of this address belongs to, whose Request-URI has this user. */
   readonly trunkAt: (address: string, user: string | undefined) => Trunk | undefined
   readonly transfer: "auto" | "refer" | "bridge"
@@ -63,10 +66,14 @@ export const callOptions = (context: CallContext, { call, peer, trunk, user }: C
     refer:
       transfer === "bridge"
         ? undefined
-        : (target) => ({
-            target: targetAt(trunk, bracketed(peer), target),
-            by: trunk === undefined ? `sip:${user}@${host}` : addressAt(trunk, user)
-          }),
+        : (target) =>
+            // Others do not reach the phones that have registered with us.
+            context.phones?.at(target) === undefined
+              ? {
+                  target: targetAt(trunk, bracketed(peer), target),
+                  by: trunk === undefined ? `sip:${user}@${host}` : addressAt(trunk, user)
+                }
+              : undefined,
     isFallback: transfer === "auto"
   }
 }

@@ -2,11 +2,14 @@ import type { AudioFormat } from "@svc/providers/Audio"
 import type { HostLog } from "@svc/providers/Host"
 import { type CallLeg, DialFailed, type DialProgress, type Outbound, type OutgoingCall } from "@svc/providers/Telephony"
 import { Effect } from "effect"
+import type { Binding } from "./auth/Registrar.ts"
 import type { CallContext } from "./CallContext.ts"
 import { isToken } from "./message/Syntax.ts"
 import * as Uri from "./message/Uri.ts"
 import * as OutgoingAttempt from "./OutgoingAttempt.ts"
+import { routeTo } from "./PhoneTargets.ts"
 import { addressAt, inOrderFor, type Trunk, targetAt } from "./Trunk.ts"
+import { bracketed } from "./transport/LocalAddress.ts"
 
 /** Headers of ours that a call must not replace. */
 const reserved: ReadonlySet<string> = new Set(
@@ -15,8 +18,8 @@ const reserved: ReadonlySet<string> = new Set(
   )
 )
 
-const headersFor = (call: OutgoingCall, trunk: Trunk) => [
-  { name: "p-asserted-identity", value: `<${addressAt(trunk, call.from)}>` },
+const headersFor = (call: OutgoingCall, from: string) => [
+  { name: "p-asserted-identity", value: `<${from}>` },
   ...Object.entries(call.headers ?? {}).flatMap(([written, value]) => {
     const name = written.toLowerCase()
     return isToken(name) && !reserved.has(name) && name !== "p-asserted-identity" ? [{ name, value }] : []
@@ -28,32 +31,65 @@ const isSame = (one: AudioFormat, other: AudioFormat): boolean =>
 
 const failed = (reason: string): DialFailed => new DialFailed({ outcome: "failed", reason })
 
-/** Places calls over the trunk of the calling number, and over the next one while a trunk is not there. */
+/** One way to the called phone. */
+interface Way {
+  readonly trunk: Trunk
+  readonly uri: string
+  /** Our address in From. */
+  readonly from: string
+}
+
+/** Over the trunk of the calling number, and over the next one while a trunk is not there. */
+const overTrunks = ({ trunks }: CallContext, { from, to }: OutgoingCall): ReadonlyArray<Way> =>
+  inOrderFor(trunks, from).map((trunk) => ({
+    trunk,
+    uri: targetAt(trunk, trunk.uri.host, to),
+    from: addressAt(trunk, from)
+  }))
+
+/** To the phones of a user of ours, the newest first. */
+const toPhones = ({ signaling }: CallContext, phones: ReadonlyArray<Binding>, call: OutgoingCall): ReadonlyArray<Way> =>
+  phones.map((phone) => {
+    const { route, uri } = routeTo(phone)
+    const host = bracketed(signaling.addressFor(phone.peer.address))
+    return { trunk: route, uri, from: Uri.text(Uri.make(host, { user: call.from, port: signaling.port })) }
+  })
+
+/** Places calls over the trunks, and to phones that have registered with us. */
 export const make = (context: CallContext, log: HostLog): Outbound => {
   const over = (
-    [trunk, ...others]: ReadonlyArray<Trunk>,
+    [way, ...others]: ReadonlyArray<Way>,
     call: OutgoingCall,
     progress: DialProgress | undefined
   ): Effect.Effect<CallLeg, DialFailed> => {
-    if (trunk === undefined) return Effect.fail(failed("no trunk is configured; set SVC_SIP_TRUNK_URI"))
+    if (way === undefined) return Effect.fail(failed("no trunk is configured; set SVC_SIP_TRUNK_URI"))
+    const { from, trunk, uri } = way
     const usable = context.codecs.filter(({ format }) => call.formats.some((each) => isSame(each, format)))
     const [codec, ...more] = usable
-    const uri = targetAt(trunk, trunk.uri.host, call.to)
     if (codec === undefined) return Effect.fail(failed("no audio format is possible"))
     if (Uri.parse(uri) === undefined) return Effect.fail(failed(`${call.to} is no address for a call`))
     const hasAlternative = others.length > 0
-    const attempt = { trunk, hasAlternative, uri, headers: headersFor(call, trunk), codecs: [codec, ...more] } as const
+    const headers = headersFor(call, from)
+    const attempt = { trunk, from, hasAlternative, uri, headers, codecs: [codec, ...more] } as const
     return OutgoingAttempt.place(context, call, attempt, progress).pipe(
       Effect.catchAll(({ failure, isElsewhere }) => {
         const [next] = others
         if (!isElsewhere || next === undefined) return Effect.fail(failure)
-        log.warning(
-          `SIP: the call goes over ${next.variable}_URI, because ${trunk.variable}_URI failed: ${failure.reason}`,
-          { call_id: call.callId }
-        )
+        log.warning(`SIP: the call goes on to ${next.uri}, because ${uri} failed: ${failure.reason}`, {
+          call_id: call.callId
+        })
         return over(others, call, progress)
       })
     )
   }
-  return { dial: (call, progress) => over(inOrderFor(context.trunks, call.from), call, progress) }
+  return {
+    dial: (call, progress) => {
+      const phones = context.phones?.at(call.to)
+      if (phones === undefined) return over(overTrunks(context, call), call, progress)
+      const [first] = phones
+      return first === undefined
+        ? new DialFailed({ outcome: "no-answer", reason: `no phone has registered as ${call.to}`, code: "480" })
+        : over(toPhones(context, phones, call), call, progress)
+    }
+  }
 }

@@ -10,7 +10,7 @@ import { LegEvents } from "./LegEvents.ts"
 import { contact } from "./message/Contact.ts"
 import type { Headers } from "./message/Message.ts"
 import { SipCall } from "./SipCall.ts"
-import { addressAt, hostOf, type Trunk, transportOf } from "./Trunk.ts"
+import { hostOf, type Trunk, transportOf } from "./Trunk.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
 /** A call was not answered. `isElsewhere`: another trunk may be able to place it, because this one was not there. */
@@ -22,6 +22,8 @@ export class AttemptFailed extends Data.TaggedError("AttemptFailed")<{
 /** Where one attempt goes. */
 export interface Attempt {
   readonly trunk: Trunk
+  /** Our address in From. */
+  readonly from: string
   /** Whether another trunk can be tried. */
   readonly hasAlternative: boolean
   /** The Request-URI. */
@@ -35,7 +37,7 @@ export interface Attempt {
 export const place = (
   context: CallContext,
   call: OutgoingCall,
-  { codecs, hasAlternative, headers, trunk, uri }: Attempt,
+  { codecs, from, hasAlternative, headers, trunk, uri }: Attempt,
   progress: DialProgress | undefined
 ): Effect.Effect<CallLeg, AttemptFailed> =>
   Effect.gen(function* () {
@@ -117,7 +119,7 @@ export const place = (
           id,
           {
             uri,
-            from: `<${addressAt(trunk, call.from)}>`,
+            from: `<${from}>`,
             to: `<${uri}>`,
             contact: ours,
             headers,

@@ -1,5 +1,6 @@
 import { isIP } from "node:net"
 import { Schema } from "effect"
+import { usersOf } from "./auth/Users.ts"
 import { isCidr } from "./Cidr.ts"
 import { type Codec, codecs, isCodecName } from "./Codec.ts"
 import { firstTrunk, furtherTrunks } from "./TrunkSettings.ts"
@@ -69,6 +70,12 @@ export const Settings = Schema.Struct({
     text((value) => all(value, isCidr), "must be addresses or ranges, such as 192.0.2.7,198.51.100.0/24")
   ),
   ...firstTrunk,
+  users: optional(
+    Schema.Redacted(
+      text((value) => usersOf(value) !== undefined, "must be names and passwords, such as anna:secret,door:other")
+    )
+  ),
+  usersDigest: optional(Schema.Literal("MD5", "SHA-256", "SHA-256,MD5")),
   codecs: optional(
     text((value) => all(value.toUpperCase(), isCodecName), "must be a comma-separated list of PCMA and PCMU")
   ),

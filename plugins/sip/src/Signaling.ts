@@ -1,13 +1,16 @@
 import { randomBytes } from "node:crypto"
 import type { Host } from "@svc/providers/Host"
 import { Effect, ExecutionStrategy, Exit, FiberSet, Scope } from "effect"
+import { CallerAuth } from "./auth/CallerAuth.ts"
+import type { Users } from "./auth/Users.ts"
 import type { AgentEffect, AgentEvent, Locate } from "./dialog/AgentEffect.ts"
 import * as Dialog from "./dialog/Dialog.ts"
 import { UserAgent } from "./dialog/UserAgent.ts"
 import type * as Message from "./message/Message.ts"
+import * as Parser from "./message/Parser.ts"
 import { serialize } from "./message/Serializer.ts"
 import type { Transport } from "./Settings.ts"
-import type { Peer } from "./transaction/Peer.ts"
+import { isReliable, type Peer } from "./transaction/Peer.ts"
 import { usualTiming } from "./transaction/Timing.ts"
 import { addressFor, bracketed, isUnspecified } from "./transport/LocalAddress.ts"
 import { literal, locate, type Names } from "./transport/Locator.ts"
@@ -26,8 +29,10 @@ export interface SignalingOptions {
     readonly files: TlsFiles.TlsFiles
   }
   readonly externalAddress: string | undefined
-  /** Whether messages of this address are read at all. */
+  /** Whether messages of this address are read at all; with `users` also those of others that are authenticated. */
   readonly isAllowed: (address: string) => boolean
+  /** The phones that may call and register with a password; undefined: none. */
+  readonly users: Users | undefined
   readonly requestsPerSecond: number
   readonly callsPerSource: number
   readonly names: Names
@@ -52,6 +57,13 @@ export interface Signaling {
   readonly ignored: ReadonlyMap<string, number>
 }
 
+/** How many times as large as a request the answer to a source that may be forged is at most. */
+const maxAmplification = 3
+
+const registerStart = Buffer.from("REGISTER ")
+
+const isRegister = (bytes: Uint8Array): boolean => registerStart.equals(bytes.subarray(0, registerStart.length))
+
 /** Ignored sources that are named and counted, at most. */
 const maxNamed = 1000
 
@@ -70,7 +82,7 @@ export const open = (
   onEvent: (event: AgentEvent) => void
 ): Effect.Effect<Signaling, Udp.ListenFailed | TlsFiles.TlsFileFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const { bind, externalAddress, isAllowed, log, names, transports } = options
+    const { bind, externalAddress, isAllowed, log, names, transports, users } = options
     const clock = yield* Effect.clock
     const now = (): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
     const fork = yield* FiberSet.makeRuntime<never>()
@@ -152,21 +164,57 @@ export const open = (
       wake()
     }
 
-    /** Sources that are not allowed get no answer; the operator sees each once. */
-    const isKnown = (address: string): boolean => {
-      if (isAllowed(address)) return true
+    const callers =
+      users === undefined
+        ? undefined
+        : new CallerAuth({
+            users: users.passwords,
+            algorithms: users.algorithms,
+            registrar: users.registrar,
+            key: randomBytes(32),
+            random,
+            isKnown: (message) => agent.isKnown(message)
+          })
+
+    /** The operator sees each source that is ignored once. */
+    const ignore = (address: string, advice: string): void => {
       const before = ignored.get(address)
       if (before !== undefined) ignored.set(address, before + 1)
       else if (ignored.size < maxNamed) {
         ignored.set(address, 1)
-        log.warning(`SIP from ${address} is ignored; add the address to SVC_SIP_ALLOW if it is your trunk`)
+        log.warning(`SIP from ${address} is ignored; ${advice}`)
       }
+    }
+
+    /** Whether an address may send something at all. */
+    const admits = (address: string): boolean => {
+      if (callers !== undefined || isAllowed(address)) return true
+      ignore(address, "add the address to SVC_SIP_ALLOW if it is your trunk")
       return false
     }
-    const admits = (address: string): boolean => isKnown(address) && limits.take(address, now())
 
+    const authenticate = (auth: CallerAuth, bytes: Uint8Array, peer: Peer): void => {
+      const parsed = Parser.parse(bytes, isReliable(peer))
+      if (parsed._tag !== "Message") return
+      const admission = auth.admit(parsed.message, peer, now())
+      if (admission._tag === "Pass") perform(agent.receive(bytes, peer, now()))
+      else if (admission._tag === "Respond") respond(admission.response, peer, bytes.length)
+      else if (admission.reason !== undefined) {
+        ignore(peer.address, `${admission.reason}; its phones have to use a name and password of SVC_SIP_USERS`)
+      }
+    }
+
+    /** Answers a source that may be forged: with not more than a few times what it has sent. */
+    const respond = (response: Message.Response, peer: Peer, received: number): void => {
+      if (isReliable(peer) || serialize(response).length <= maxAmplification * received) send(response, peer)
+    }
+
+    /** Sources that are not allowed get no answer, but challenges where phones have passwords. */
     const receive = (bytes: Uint8Array, peer: Peer): void => {
-      if (admits(peer.address)) perform(agent.receive(bytes, peer, now()))
+      const { address } = peer
+      if (!admits(address) || !limits.take(address, now())) return
+      if (callers !== undefined && (!isAllowed(address) || isRegister(bytes))) authenticate(callers, bytes, peer)
+      else perform(agent.receive(bytes, peer, now()))
     }
 
     const listenOnBoth = Effect.gen(function* () {
@@ -178,7 +226,7 @@ export const open = (
       if (transports.includes("tcp")) {
         // One port for both, also when it is any free one.
         const port = bind.port === 0 ? (udp?.port ?? 0) : bind.port
-        tcp = yield* Tcp.listen(bind.address, port, isKnown, (bytes, from) =>
+        tcp = yield* Tcp.listen(bind.address, port, admits, (bytes, from) =>
           receive(bytes, { transport: "tcp", ...from })
         )
       }
@@ -200,7 +248,7 @@ export const open = (
         address: own.address,
         port: own.port,
         identity,
-        isAllowed: isKnown,
+        isAllowed: admits,
         onMessage: (bytes, from) => receive(bytes, { transport: "tls", ...from })
       })
     }

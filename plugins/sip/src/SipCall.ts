@@ -28,8 +28,11 @@ export interface SipCallOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number
   readonly peerTimeouts: PeerWatch.PeerTimeouts
-  /** How a target is addressed in REFER, and by whom; undefined: legs do not transfer. */
-  readonly refer: ((target: string) => { readonly target: string; readonly by: string }) | undefined
+  /**
+   * How a target is addressed in REFER, and by whom; undefined: the peer cannot reach it, or, as a whole: legs do not
+   * transfer.
+   */
+  readonly refer: ((target: string) => { readonly target: string; readonly by: string } | undefined) | undefined
   /** Whether the engine joins a second leg where REFER is refused. */
   readonly isFallback: boolean
 }
@@ -122,7 +125,12 @@ export class SipCall {
               const transfer = Transfer.started
               this.#transfer = transfer
               this.#expectMedia()
-              command({ _tag: "Refer", ...refer(target) })
+              const addressed = refer(target)
+              if (addressed === undefined) {
+                this.#options.later(1, () => this.#onTransfer(404, "a phone that only this server reaches", "refer"))
+                return
+              }
+              command({ _tag: "Refer", ...addressed })
               this.#giveUpAfter(transferMs)
             }
           })
@@ -136,7 +144,7 @@ export class SipCall {
   connectTo(other: SipCall, target: string): Effect.Effect<void, BridgeFailed> {
     return Effect.async<void, BridgeFailed>((resume) => {
       const { command, later, refer } = this.#options
-      const by = refer?.(target).by
+      const by = refer?.(target)?.by
       if (this.events.isOver || other.events.isOver || this.#transfer !== undefined || by === undefined) {
         resume(new BridgeFailed({ reason: "the call is over, or is transferred already" }))
         return

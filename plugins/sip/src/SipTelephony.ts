@@ -2,8 +2,10 @@ import { type Health, healthy } from "@svc/providers/Health"
 import type { Host } from "@svc/providers/Host"
 import { PluginError } from "@svc/providers/Plugin"
 import { type IncomingCall, Telephony } from "@svc/providers/Telephony"
-import { Effect, FiberSet, Layer, Queue, Stream } from "effect"
+import { Effect, FiberSet, Layer, Queue, Redacted, Stream } from "effect"
 import * as AttendedTransfer from "./AttendedTransfer.ts"
+import { Registrar } from "./auth/Registrar.ts"
+import { algorithmsOf, usersOf } from "./auth/Users.ts"
 import type { CallContext } from "./CallContext.ts"
 import { matcher } from "./Cidr.ts"
 import type { AgentEvent } from "./dialog/AgentEffect.ts"
@@ -13,6 +15,7 @@ import { LiveCallList } from "./LiveCallList.ts"
 import * as Uri from "./message/Uri.ts"
 import * as OutboundCalls from "./OutboundCalls.ts"
 import { type PeerTimeouts, usualPeerTimeouts } from "./PeerWatch.ts"
+import * as PhoneTargets from "./PhoneTargets.ts"
 import * as RtpMedia from "./rtp/RtpMedia.ts"
 import { allowOf, bindOf, codecsOf, portsOf, type Settings, transportsOf } from "./Settings.ts"
 import * as Signaling from "./Signaling.ts"
@@ -98,7 +101,12 @@ export const layer = (
       const trunks = trunksOf(settings, transports)
       if ("problem" in trunks) return yield* failed(trunks.problem)
       const sources = yield* TrunkSources.make(trunks, names, transports)
-      const isInRange = matcher(allow === undefined ? privateRanges : allowOf(allow))
+      const passwords = settings.users === undefined ? undefined : usersOf(Redacted.value(settings.users))
+      const algorithms = algorithmsOf(settings.usersDigest)
+      const users = passwords === undefined ? undefined : { passwords, algorithms, registrar: new Registrar() }
+      // Phones with passwords use them also on private networks.
+      const unset = users === undefined ? privateRanges : []
+      const isInRange = matcher(allow === undefined ? unset : allowOf(allow))
       const { isAllowed = (address) => isInRange(address) || sources.isTrunk(address) } = replacements
       const incoming = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
       const fork = yield* FiberSet.makeRuntime<never>()
@@ -120,6 +128,7 @@ export const layer = (
           tls,
           externalAddress,
           isAllowed,
+          users,
           requestsPerSecond,
           callsPerSource,
           names,
@@ -134,6 +143,7 @@ export const layer = (
         media,
         codecs,
         trunks,
+        phones: users === undefined ? undefined : PhoneTargets.make(users, signaling.now, signaling.addressFor),
         trunkAt: (address, user) =>
           sources.trunkAt(address, user) ??
           trunks.find(({ account }) => account !== undefined && account.username === user) ??
@@ -182,7 +192,9 @@ export const layer = (
           playbackMarks: "none"
         },
         incoming: Stream.fromQueue(incoming),
-        ...(trunks.length === 0 ? {} : { outbound: calls.outbound(OutboundCalls.make(context, host.log)) }),
+        ...(trunks.length === 0 && users === undefined
+          ? {}
+          : { outbound: calls.outbound(OutboundCalls.make(context, host.log)) }),
         ...(transfer === "bridge" ? {} : { bridge: AttendedTransfer.join(context) }),
         health: Effect.sync(() => healthOf([...registrations.values()])),
         routes: [

@@ -53,6 +53,8 @@ export interface Baresip {
 }
 
 export interface BaresipOptions {
+  /** Its address; with parameters of the account it registers: see the softphone's own documentation. */
+  readonly address?: string
   /** Further parameters of its account, such as `;mediaenc=srtp-mand`. */
   readonly account?: string
   /** Further lines of its configuration. */
@@ -84,6 +86,7 @@ const toneFile = (seconds: number): Buffer => {
 /** Starts a softphone, which ends with the scope. */
 export const start = ({
   account = "",
+  address,
   config = "",
   source = "loop"
 }: BaresipOptions = {}): Effect.Effect<Baresip, never, Scope.Scope> =>
@@ -115,7 +118,10 @@ export const start = ({
     ]
     if (source === "tone") writeFileSync(join(folder, "tone.wav"), toneFile(40))
     writeFileSync(join(folder, "config"), lines.join("\n"))
-    writeFileSync(join(folder, "accounts"), `<sip:phone@127.0.0.1:${listen}>;regint=0${account}\n`)
+    writeFileSync(
+      join(folder, "accounts"),
+      `<${address ?? `sip:phone@127.0.0.1:${listen}`}>${address === undefined ? ";regint=0" : ""}${account}\n`
+    )
     writeFileSync(join(folder, "contacts"), "")
     yield* Effect.acquireRelease(
       Effect.sync(() => spawn("baresip", ["-f", folder], { stdio: "ignore" })),

@@ -5,6 +5,11 @@ import { type Algorithm, parameters, response } from "./Digest.ts"
 /** Milliseconds for which a nonce may be used. */
 export const nonceLifetimeMs = 60_000
 
+/** The algorithms that a server checks. */
+export type ServerAlgorithm = Extract<Algorithm, "MD5" | "SHA-256">
+
+const allAlgorithms: ReadonlyArray<ServerAlgorithm> = ["SHA-256", "MD5"]
+
 /** What a server knows to check credentials with. */
 export interface Realm {
   readonly realm: string
@@ -12,6 +17,8 @@ export interface Realm {
   readonly key: Uint8Array
   /** The password of a user; undefined when there is no such user. */
   readonly password: (username: string) => string | undefined
+  /** Those that clients may use, the preferred one first; absent: SHA-256 and MD5. */
+  readonly algorithms?: ReadonlyArray<ServerAlgorithm>
 }
 
 /** Which counts of which nonces were used. */
@@ -54,13 +61,12 @@ const stateOf = (key: Uint8Array, text: string, nowMs: number): "valid" | "old" 
 
 /** The values of WWW-Authenticate for a new nonce, the preferred algorithm first. */
 export const challenges = (
-  { key, realm }: Realm,
+  { algorithms = allAlgorithms, key, realm }: Realm,
   nowMs: number,
   salt: string,
   stale: boolean
 ): ReadonlyArray<string> => {
   const text = nonce(key, nowMs, salt)
-  const algorithms: ReadonlyArray<Algorithm> = ["SHA-256", "MD5"]
   return algorithms.map(
     (algorithm) =>
       `Digest realm=${quote(realm)}, nonce=${quote(text)}, algorithm=${algorithm}, qop="auth"${stale ? ", stale=true" : ""}`
@@ -88,12 +94,13 @@ export const verify = (
 ): readonly [NonceCounts, Verdict] => {
   const found = parameters(authorization)
   const value = (name: string): string => (found === undefined ? "" : (paramOf(found, name) ?? ""))
-  const algorithm = value("algorithm").toUpperCase() || "MD5"
+  const named = value("algorithm").toUpperCase() || "MD5"
+  const algorithm = (realm.algorithms ?? allAlgorithms).find((each) => each === named)
   const count = /^[0-9a-f]{8}$/i.test(value("nc")) ? Number.parseInt(value("nc"), 16) : 0
   const password = realm.password(value("username"))
   const nonceText = value("nonce")
   const state = stateOf(realm.key, nonceText, nowMs)
-  if (algorithm !== "MD5" && algorithm !== "SHA-256") return [used, "wrong"]
+  if (algorithm === undefined) return [used, "wrong"]
   if (state === "unknown" || value("qop").toLowerCase() !== "auth" || count === 0) return [used, "wrong"]
   if (value("realm") !== realm.realm || value("uri") !== uri) return [used, "wrong"]
   const expected = response(

@@ -22,7 +22,7 @@ const respond = (status: number, reason: string, headers: Headers = []): Request
 const unknown = respond(481, "Call/Transaction Does Not Exist")
 
 /** Whether a request has the peer's tag of a call, once that is known. */
-const isFromPeerOf = (calls: CallTable, id: string, request: Request): boolean => {
+export const isFromPeerOf = (calls: CallTable, id: string, request: Request): boolean => {
   const entry = calls.get(id)
   if (entry?.call._tag === "Established" || entry?.call._tag === "Inbound") {
     return entry.call.is.dialog.remoteTag === (Message.tag(request, "from") ?? "")

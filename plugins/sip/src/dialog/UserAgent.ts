@@ -18,7 +18,7 @@ import { LargeRequests } from "./LargeRequests.ts"
 import * as Outbound from "./Outbound.ts"
 import type { Output } from "./Output.ts"
 import * as Replacement from "./Replacement.ts"
-import { routeOf } from "./RequestRoute.ts"
+import { isFromPeerOf, routeOf } from "./RequestRoute.ts"
 import { type Pending, Targets } from "./Targets.ts"
 
 export interface Options {
@@ -84,6 +84,14 @@ export class UserAgent {
       this.#options.random().slice(0, 16)
     )
     return [{ _tag: "Send", message: response, peer }]
+  }
+
+  /** Whether a message belongs to a transaction or a call that there is; others may come from anybody. */
+  isKnown(message: Message.Message): boolean {
+    if (this.#transactions.isKnown(message)) return true
+    if (message._tag === "Response") return false
+    const call = Message.tag(message, "to") === undefined ? undefined : this.#calls.ofDialog(message, "to")
+    return call !== undefined && isFromPeerOf(this.#calls, call, message)
   }
 
   /** Fires the timers that are due. */

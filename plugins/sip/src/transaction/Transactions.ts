@@ -122,6 +122,15 @@ export class Transactions {
       : this.#receiveResponse(message, peer, now)
   }
 
+  /** Whether a message belongs to a transaction that there is, or cancels one. */
+  isKnown(message: Message.Message): boolean {
+    if (message._tag === "Response") return this.#clients.has(this.#clientKey(message))
+    return (
+      this.#servers.has(serverKey(message)) ||
+      (message.method === "CANCEL" && this.#servers.has(serverKey(message, "INVITE")))
+    )
+  }
+
   /** The messages of a request could not be sent. */
   transportFailed(request: Request): ReadonlyArray<Effect> {
     const key = this.#clientKey(request)
