@@ -254,6 +254,11 @@ export class Telephony extends Context.Tag("@svc/providers/Telephony")<
      */
     readonly bridge?: (one: CallLeg, other: CallLeg) => Effect.Effect<void, BridgeFailed>
     readonly health: Effect.Effect<Health>
+    /**
+     * Asks the network now whether it works, without a call, for `svc plugins check`; may take 20 s. Absent: `health` is
+     * all that is known.
+     */
+    readonly check?: Effect.Effect<Health>
     /** Absent when the plugin has no text messages. */
     readonly sms?: Messaging
     /** Absent when the plugin has no numbers for sale. */

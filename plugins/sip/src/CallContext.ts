@@ -1,3 +1,4 @@
+import type { HostLog } from "@svc/providers/Host"
 import { Effect, type Fiber, FiberId } from "effect"
 import type { JoinableCalls } from "./AttendedTransfer.ts"
 import type { Codec } from "./Codec.ts"
@@ -16,6 +17,7 @@ import { bracketed } from "./transport/LocalAddress.ts"
 export interface CallContext {
   readonly signaling: Signaling
   readonly media: RtpMedia
+  readonly log: HostLog
   /** In the order of preference. */
   readonly codecs: ReadonlyArray<Codec>
   readonly trunks: ReadonlyArray<Trunk>

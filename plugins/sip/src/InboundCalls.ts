@@ -13,6 +13,7 @@ import * as Uri from "./message/Uri.ts"
 import { SipCall } from "./SipCall.ts"
 import * as Description from "./sdp/Description.ts"
 import * as Negotiation from "./sdp/Negotiation.ts"
+import { audioIn } from "./TrunkAdvice.ts"
 import type { Peer } from "./transaction/Peer.ts"
 
 interface Arrived {
@@ -51,6 +52,11 @@ export const take = (
   const isPossible =
     offered === "none" || Negotiation.agree(offered, { codecs, direction: "sendrecv", encryption }) !== undefined
   if (!isPossible) {
+    const own = codecs.map(({ name }) => name).join(",")
+    context.log.warning(
+      `SIP: a call from ${peer.address} was refused with 488, because it offers ${audioIn(offered)}; SVC_SIP_CODECS has ${own}` +
+        (encryption === "required" ? ", and SVC_SIP_SRTP is required" : "")
+    )
     command({ _tag: "Reject", status: 488, reason: "Not Acceptable Here" })
     return
   }

@@ -11,6 +11,7 @@ import { contact } from "./message/Contact.ts"
 import type { Headers } from "./message/Message.ts"
 import { SipCall } from "./SipCall.ts"
 import { hostOf, type Trunk, transportOf } from "./Trunk.ts"
+import { adviceOf, advised, audioIn } from "./TrunkAdvice.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
 /** A call was not answered. `isElsewhere`: another trunk may be able to place it, because this one was not there. */
@@ -41,7 +42,7 @@ export const place = (
   progress: DialProgress | undefined
 ): Effect.Effect<CallLeg, AttemptFailed> =>
   Effect.gen(function* () {
-    const { listeners, media, signaling } = context
+    const { listeners, log, media, signaling } = context
     const [codec] = codecs
     const id = randomBytes(16).toString("hex")
     const events = new LegEvents()
@@ -73,8 +74,15 @@ export const place = (
       ...callOptions(context, { call: id, peer, trunk, user: call.from }),
       command: (command) => signaling.perform(signaling.agent.command(id, command, signaling.now()))
     })
-    const refuse = (status: number, reason: string, isElsewhere: boolean): void => {
-      const text = reason === "" ? `the trunk answered ${status}` : reason
+    const refuse = (status: number, reason: string, isElsewhere: boolean, isUnreached = false): void => {
+      const why = isUnreached ? (signaling.problemOf(id) ?? reason) : reason
+      const advice = adviceOf(trunk, status, isUnreached)
+      const text = advised(why === "" ? `the trunk answered ${status}` : why, advice)
+      if (advice !== undefined && status !== 404) {
+        log.warning(`SIP: a call over the trunk of ${trunk.variable}_URI failed (${status}): ${text}`, {
+          call_id: call.callId
+        })
+      }
       const failure = new DialFailed({ outcome: outcomeOf(status), reason: text, code: String(status) })
       Deferred.unsafeDone(outcome, new AttemptFailed({ failure, isElsewhere }))
     }
@@ -89,7 +97,7 @@ export const place = (
         Deferred.unsafeDone(outcome, Effect.succeed(leg))
       } else {
         hangup()
-        refuse(488, "the phone's answer has no audio in common with us", false)
+        refuse(488, `the phone's answer has no audio in common with us: it has ${audioIn(sdp)}`, false)
       }
     }
     const on = (event: CallEvent): void => {
@@ -101,7 +109,7 @@ export const place = (
         hasRung = hasRung || event.status === 180
       } else if (event._tag === "Refused") {
         const isUnavailable = event.isUnreached === true || event.status === 503
-        refuse(event.status, event.reason, isUnavailable && !hasRung)
+        refuse(event.status, event.reason, isUnavailable && !hasRung, event.isUnreached === true)
       } else if (event._tag === "Answered") onAnswer(event.sdp)
       else if (event._tag === "Ended") refuse(500, "the call ended as it was answered", false)
     }

@@ -14,7 +14,7 @@ export interface PhoneTargets {
 export const routeTo = ({ contact, peer }: Binding): { readonly route: Trunk; readonly uri: string } => {
   const params = peer.transport === "udp" ? [] : [{ name: "transport", value: peer.transport }]
   const uri = Uri.make(bracketed(peer.address), { port: peer.port, params })
-  const route = { variable: "SVC_SIP_USERS", uri, account: undefined, numbers: [], register: false }
+  const route = { variable: "", uri, account: undefined, numbers: [], register: false }
   return { route, uri: Uri.text({ ...uri, user: contact.user }) }
 }
 

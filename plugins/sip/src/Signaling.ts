@@ -49,6 +49,8 @@ export interface Signaling {
   readonly portOf: (transport: Transport) => number
   /** The port that accepts TLS; undefined: none does. */
   readonly tlsPort: number | undefined
+  /** Why DNS gave no server for the request of a call, where that is so. */
+  readonly problemOf: (call: string) => string | undefined
   /** Milliseconds, monotonic. */
   readonly now: () => number
   /** Carries out what a method of `agent` has returned. */
@@ -88,6 +90,7 @@ export const open = (
     const fork = yield* FiberSet.makeRuntime<never>()
     const limits = new SourceLimits(options.requestsPerSecond)
     const ignored = new Map<string, number>()
+    const problems = new Map<string, string>()
     let tcp: Tcp.Tcp | undefined
     let tls: Tls.Tls | undefined
     let udp: Udp.Udp | undefined
@@ -135,6 +138,14 @@ export const open = (
       }
     }
 
+    const problem = (call: string, reason: string): void => {
+      problems.set(call, reason)
+      const [oldest] = problems.keys()
+      if (problems.size > maxNamed && oldest !== undefined) problems.delete(oldest)
+    }
+
+    const problemOf = (call: string): string | undefined => problems.get(call)
+
     const find = (effect: Locate): void => {
       const hop = Dialog.nextHop(effect.request)
       const known = hop === undefined ? undefined : literal(hop)
@@ -147,6 +158,7 @@ export const open = (
           Effect.match({
             onFailure: ({ reason }) => {
               log.warning(`SIP: ${effect.request.method} could not be sent: ${reason}`)
+              problem(effect.call, reason)
               perform(agent.unreachable(effect, now()))
             },
             onSuccess: (peers) => perform(agent.send(effect, peers, now()))
@@ -265,5 +277,5 @@ export const open = (
     })
     yield* Effect.forkScoped(Effect.forever(turn))
     const port = portOf(transports[0] ?? "udp")
-    return { agent, addressFor: localAddress, port, portOf, tlsPort: tls?.port, now, perform, ignored }
+    return { agent, addressFor: localAddress, port, portOf, tlsPort: tls?.port, problemOf, now, perform, ignored }
   })

@@ -19,26 +19,16 @@ import * as PhoneTargets from "./PhoneTargets.ts"
 import * as RtpMedia from "./rtp/RtpMedia.ts"
 import { allowOf, bindOf, codecsOf, portsOf, type Settings, transportsOf } from "./Settings.ts"
 import * as Signaling from "./Signaling.ts"
+import { privateRanges, startWarnings } from "./StartWarnings.ts"
 import { notRegistering, statusRoute } from "./Status.ts"
 import { type Trunk, trunksOf } from "./Trunk.ts"
+import * as TrunkProbe from "./TrunkProbe.ts"
 import * as TrunkRegistration from "./TrunkRegistration.ts"
 import * as TrunkSources from "./TrunkSources.ts"
 import * as Dns from "./transport/Dns.ts"
 import type { Names } from "./transport/Locator.ts"
 import type { TlsFileFailed } from "./transport/TlsFiles.ts"
 import type { ListenFailed } from "./transport/Udp.ts"
-
-/** Sources that are allowed without SVC_SIP_ALLOW, beside the trunk: this machine and private networks. */
-const privateRanges: ReadonlyArray<string> = [
-  "127.0.0.0/8",
-  "10.0.0.0/8",
-  "172.16.0.0/12",
-  "192.168.0.0/16",
-  "169.254.0.0/16",
-  "::1",
-  "fc00::/7",
-  "fe80::/10"
-]
 
 const failed = (reason: string): PluginError => new PluginError({ plugin: "sip", reason })
 
@@ -72,6 +62,26 @@ const tlsOf = (
 /** The first that is not healthy. */
 const healthOf = (all: ReadonlyArray<TrunkRegistration.TrunkRegistration>): Health =>
   all.map((each) => each.health()).find((each) => !each.healthy) ?? healthy
+
+/** Whether the trunks work, asked now. */
+const checkOf = (
+  trunks: ReadonlyArray<Trunk>,
+  registrations: ReadonlyMap<Trunk, TrunkRegistration.TrunkRegistration>,
+  probe: TrunkProbe.TrunkProbe
+): Effect.Effect<Health> =>
+  Effect.map(
+    Effect.forEach(
+      trunks,
+      (trunk) => {
+        const registration = registrations.get(trunk)
+        return registration === undefined
+          ? probe.ask(trunk)
+          : Effect.map(registration.settled, () => registration.health())
+      },
+      { concurrency: "unbounded" }
+    ),
+    (all) => all.find((each) => !each.healthy) ?? healthy
+  )
 
 /** What tests replace. */
 export interface Replacements {
@@ -115,11 +125,13 @@ export const layer = (
       const media = yield* RtpMedia.make({ address: bind.address, firstPort: ports.first, lastPort: ports.last })
       const registrations = new Map<Trunk, TrunkRegistration.TrunkRegistration>()
 
+      const probe = TrunkProbe.make(() => signaling)
+
       const onEvent = (event: AgentEvent): void => {
         if (event._tag === "Event") listeners.get(event.call)?.(event.event)
         else if (event._tag === "Incoming")
           InboundCalls.take(context, event, (call) => Queue.unsafeOffer(incoming, calls.incoming(call)))
-        else for (const each of registrations.values()) each.on(event)
+        else for (const each of [probe, ...registrations.values()]) each.on(event)
       }
       const signaling = yield* Signaling.open(
         {
@@ -141,6 +153,7 @@ export const layer = (
       const context: CallContext = {
         signaling,
         media,
+        log: host.log,
         codecs,
         trunks,
         phones: users === undefined ? undefined : PhoneTargets.make(users, signaling.now, signaling.addressFor),
@@ -179,6 +192,14 @@ export const layer = (
           ),
         { discard: true }
       )
+      const warnings = startWarnings({
+        bind: bind.address,
+        isLimited: allow !== undefined || users !== undefined,
+        trunks,
+        addressesOf: sources.of,
+        addressFor: signaling.addressFor
+      })
+      for (const warning of warnings) host.log.warning(`SIP: ${warning}`)
       host.log.info(`SIP on ${bind.address}:${signaling.port}`)
       if (signaling.tlsPort !== undefined) host.log.info(`SIP over TLS on ${tls.bind.address}:${signaling.tlsPort}`)
       return {
@@ -197,6 +218,7 @@ export const layer = (
           : { outbound: calls.outbound(OutboundCalls.make(context, host.log)) }),
         ...(transfer === "bridge" ? {} : { bridge: AttendedTransfer.join(context) }),
         health: Effect.sync(() => healthOf([...registrations.values()])),
+        check: checkOf(trunks, registrations, probe),
         routes: [
           statusRoute({
             listening: { address: bind.address, port: signaling.port, transports },

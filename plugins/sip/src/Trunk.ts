@@ -7,7 +7,7 @@ import * as Locator from "./transport/Locator.ts"
 
 /** A trunk that carries our calls. */
 export interface Trunk {
-  /** What its variables begin with: `SVC_SIP_TRUNK`. */
+  /** What its variables begin with: `SVC_SIP_TRUNK`. Empty: it is a phone that has registered with us. */
   readonly variable: string
   readonly uri: Uri.SipUri
   readonly account: Account | undefined

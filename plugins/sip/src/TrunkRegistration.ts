@@ -11,6 +11,7 @@ import * as Uri from "./message/Uri.ts"
 import type { Signaling } from "./Signaling.ts"
 import type { TrunkStatus } from "./Status.ts"
 import { addressAt, hostOf, type Trunk, transportOf } from "./Trunk.ts"
+import { adviceOf, advised } from "./TrunkAdvice.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
 /** How often a registration looks at its time, and how long it may take to end. */
@@ -19,6 +20,8 @@ const stopWithin = "2 seconds"
 
 export interface TrunkRegistration {
   readonly health: () => Health
+  /** Waits for the outcome of the first try. */
+  readonly settled: Effect.Effect<void>
   readonly status: () => Pick<TrunkStatus, "state" | "next_register_in_seconds" | "last_error">
   /** What the user agent reports of requests outside of calls. */
   readonly on: (event: AgentEvent) => void
@@ -37,6 +40,13 @@ export const start = (
     const transport = transportOf(trunk)
     const host = bracketed(signaling.addressFor(hostOf(trunk), transport))
     const stopped = yield* Effect.makeLatch()
+    const settled = yield* Effect.makeLatch()
+    /** What failed, for people, and what they can do. */
+    const problemOf = (failure: string): string => {
+      const status = Number(/^\d{3}/.exec(failure)?.[0] ?? 0)
+      const advice = status === 404 ? `check ${trunk.variable}_URI` : adviceOf(trunk, status, status === 0)
+      return advised(`the trunk of ${trunk.variable}_URI refused to register us: ${failure}`, advice)
+    }
     const random = (): string => randomBytes(16).toString("hex")
     let [is, requests] = Registration.start({
       registrar: Uri.text({ ...trunk.uri, user: undefined }),
@@ -58,12 +68,13 @@ export const start = (
     }
     const keep = ([next, more]: Registration.Step): void => {
       if (next.failure !== undefined && next.failure !== is.failure) {
-        log.warning(`SIP: the trunk of ${trunk.variable}_URI refused to register us: ${next.failure}`)
+        log.warning(`SIP: ${problemOf(next.failure)}`)
       }
       if (next.state === "registered" && is.state !== "registered")
         log.info(`SIP: registered at the trunk of ${trunk.variable}_URI`)
       is = next
       if (is.state === "stopped") stopped.unsafeOpen()
+      if (is.state !== "registering") settled.unsafeOpen()
       send(more)
     }
     const begin = requests
@@ -84,10 +95,8 @@ export const start = (
       )
     )
     return {
-      health: () =>
-        is.failure === undefined
-          ? healthy
-          : { healthy: false, reason: `the trunk of ${trunk.variable}_URI refused to register us: ${is.failure}` },
+      health: () => (is.failure === undefined ? healthy : { healthy: false, reason: problemOf(is.failure) }),
+      settled: settled.await,
       status: () => {
         const wait = (is.dueAt - signaling.now()) / 1000
         return {

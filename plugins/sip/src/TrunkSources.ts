@@ -12,6 +12,8 @@ const keptMs = 60 * 60_000
 /** Where calls of the trunks come from. */
 export interface TrunkSources {
   readonly isTrunk: (address: string) => boolean
+  /** The addresses of a trunk, as far as DNS gave them. */
+  readonly of: (trunk: Trunk) => ReadonlyArray<string>
   /** The trunk that has this address; of several that whose username this is. */
   readonly trunkAt: (address: string, user: string | undefined) => Trunk | undefined
 }
@@ -53,6 +55,7 @@ export const make = (
       yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(refreshEvery), refresh)))
     }
     return {
+      of: (trunk) => [...(known.find((each) => each.trunk === trunk)?.seen.keys() ?? [])],
       isTrunk: (address) => known.some(({ has }) => has(address)),
       trunkAt: (address, user) => {
         const found = known.filter(({ has }) => has(address)).map(({ trunk }) => trunk)

@@ -17,7 +17,7 @@ import { fencedNumbers, fencedRegulatory } from "./FencedCarrier.ts"
 import { fencedLeg, originalOf } from "./FencedLeg.ts"
 import { fencedMessaging } from "./FencedMessaging.ts"
 import { fencedRoute, type LogFault } from "./FencedRoute.ts"
-import { fencedHealth } from "./HealthCheck.ts"
+import { checkDeadline, fencedHealth } from "./HealthCheck.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
 import { problemOf } from "./Shapes.ts"
 import { callLeg, dialOutcome, earlyMedia, incomingCall, route } from "./TelephonyShapes.ts"
@@ -193,6 +193,7 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
       health: Effect.suspend(() =>
         stopped === undefined ? fencedHealth(Effect.suspend(() => telephony.health)) : Effect.succeed(stopped)
       ),
+      ...(telephony.check === undefined ? {} : { check: fencedHealth(telephony.check, checkDeadline) }),
       incoming: telephony.incoming.pipe(
         Stream.filterMap((call) => {
           const problem = problemOf(incomingCall, call)

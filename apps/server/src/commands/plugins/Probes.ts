@@ -280,7 +280,7 @@ export const telephony = (network: Service<typeof Telephony>): Probe => ({
   run: Effect.gen(function* () {
     const times: Record<string, number> = {}
     const start = yield* Clock.currentTimeMillis
-    const health = yield* network.health
+    const health = yield* network.check ?? network.health
     times["health"] = (yield* Clock.currentTimeMillis) - start
     if (!health.healthy) return yield* new ProbeFailed({ reason: health.reason })
     const owned = network.numbers?.owned

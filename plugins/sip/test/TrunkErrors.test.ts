@@ -1,0 +1,138 @@
+import { describe, expect, it } from "@effect/vitest"
+import type { Telephony } from "@svc/providers/Telephony"
+import { Effect, Fiber, Redacted } from "effect"
+import { matcher } from "../src/Cidr.ts"
+import { privateRanges, startWarnings } from "../src/StartWarnings.ts"
+import * as Description from "../src/sdp/Description.ts"
+import { trunksOf } from "../src/Trunk.ts"
+import { audioIn } from "../src/TrunkAdvice.ts"
+import { telephonyOf } from "./PeerCall.ts"
+import { scriptedTrunk } from "./ScriptedTrunk.ts"
+
+const formats = [{ encoding: "alaw", sampleRate: 8000 }] as const
+
+const dial = ({ outbound }: typeof Telephony.Service) =>
+  outbound === undefined
+    ? Effect.dieMessage("no trunk")
+    : outbound.dial({ callId: "call", to: "+4930", from: "+4989", formats })
+
+const rtpPorts = "32400-32499"
+
+describe("An error of the trunk", () => {
+  it.scopedLive("names the settings in the failed call and in the log", () =>
+    Effect.gen(function* () {
+      const trunk = yield* scriptedTrunk()
+      const { logged, telephony } = yield* telephonyOf({ rtpPorts, trunkUri: `sip:127.0.0.1:${trunk.port}` })
+      for (const [status, setting] of [
+        [403, "SVC_SIP_TRUNK_USERNAME and SVC_SIP_TRUNK_PASSWORD"],
+        [404, "SVC_SIP_TRUNK_URI"],
+        [488, "SVC_SIP_CODECS"]
+      ] as const) {
+        const call = yield* Effect.fork(Effect.flip(dial(telephony)))
+        trunk.respond(yield* trunk.request("INVITE"), status)
+        const failure = yield* Fiber.join(call)
+        expect(failure.code).toBe(String(status))
+        expect(failure.reason).toContain(setting)
+      }
+      const lines = logged.map(({ message }) => message)
+      expect(lines.some((line) => line.includes("(403)") && line.includes("SVC_SIP_TRUNK_PASSWORD"))).toBe(true)
+    })
+  )
+
+  it.scopedLive("names SVC_SIP_TRUNK_URI when DNS has no address of it", () =>
+    Effect.gen(function* () {
+      const names = { services: () => Effect.succeed([]), addresses: () => Effect.succeed([]) }
+      const { telephony } = yield* telephonyOf({ rtpPorts, trunkUri: "sip:trunk.example" }, { names })
+      const { reason } = yield* Effect.flip(dial(telephony))
+      expect(reason).toContain("DNS has no address of trunk.example")
+      expect(reason).toContain("SVC_SIP_TRUNK_URI")
+    })
+  )
+
+  it.scopedLive("is the health of a registration, and the result of its check", () =>
+    Effect.gen(function* () {
+      const trunk = yield* scriptedTrunk()
+      const account = { trunkUsername: "user", trunkPassword: Redacted.make("wrong"), register: true }
+      const { telephony } = yield* telephonyOf({ rtpPorts, trunkUri: `sip:127.0.0.1:${trunk.port}`, ...account })
+      if (telephony.check === undefined) return yield* Effect.dieMessage("no check")
+      const check = yield* Effect.fork(telephony.check)
+      trunk.respond(yield* trunk.request("REGISTER"), 403)
+      const found = yield* Fiber.join(check)
+      expect(found).toEqual(yield* telephony.health)
+      expect(found).toMatchObject({ healthy: false, reason: expect.stringContaining("SVC_SIP_TRUNK_PASSWORD") })
+    })
+  )
+})
+
+describe("The check of a trunk without registration", () => {
+  it.scopedLive("asks with OPTIONS, and answers a challenge", () =>
+    Effect.gen(function* () {
+      const trunk = yield* scriptedTrunk()
+      const account = { trunkUsername: "user", trunkPassword: Redacted.make("secret") }
+      const { telephony } = yield* telephonyOf({ rtpPorts, trunkUri: `sip:127.0.0.1:${trunk.port}`, ...account })
+      if (telephony.check === undefined) return yield* Effect.dieMessage("no check")
+      const challenge = [{ name: "www-authenticate", value: 'Digest realm="r", nonce="n", qop="auth"' }]
+      const first = yield* Effect.fork(telephony.check)
+      trunk.respond(yield* trunk.request("OPTIONS"), 401, challenge)
+      trunk.respond(yield* trunk.request("OPTIONS"), 200)
+      expect(yield* Fiber.join(first)).toEqual({ healthy: true })
+      const second = yield* Effect.fork(telephony.check)
+      trunk.respond(yield* trunk.request("OPTIONS"), 401, challenge)
+      trunk.respond(yield* trunk.request("OPTIONS"), 401, challenge)
+      expect(yield* Fiber.join(second)).toMatchObject({
+        healthy: false,
+        reason: expect.stringContaining("SVC_SIP_TRUNK_PASSWORD")
+      })
+    })
+  )
+
+  it.scopedLive("fails when a connection is refused", () =>
+    Effect.gen(function* () {
+      const port = yield* Effect.scoped(Effect.map(scriptedTrunk(), (trunk) => trunk.port))
+      const { telephony } = yield* telephonyOf({ rtpPorts, trunkUri: `sip:127.0.0.1:${port};transport=tcp` })
+      expect(yield* telephony.check ?? Effect.dieMessage("no check")).toMatchObject({
+        healthy: false,
+        reason: expect.stringContaining("SVC_SIP_TRUNK_URI")
+      })
+    })
+  )
+})
+
+describe("startWarnings", () => {
+  const trunks = trunksOf({ trunkUri: "sip:trunk.example" }, ["udp"])
+  const given = {
+    bind: "0.0.0.0",
+    isLimited: true,
+    trunks: "problem" in trunks ? [] : trunks,
+    addressesOf: () => ["trunk.example", "198.51.100.7"],
+    addressFor: () => "203.0.113.5"
+  }
+
+  it("says who may call when SVC_SIP_ALLOW is not set, unless only this machine can", () => {
+    expect(startWarnings(given)).toEqual([])
+    expect(startWarnings({ ...given, isLimited: false })).toEqual([expect.stringContaining("SVC_SIP_ALLOW")])
+    expect(startWarnings({ ...given, isLimited: false, bind: "127.0.0.1" })).toEqual([])
+  })
+
+  it("names SVC_SIP_EXTERNAL_ADDRESS when a public trunk is told a private address", () => {
+    for (const address of ["192.168.1.5", "100.64.0.1", "fd00::1"]) {
+      expect(startWarnings({ ...given, addressFor: () => address })).toEqual([
+        expect.stringContaining(`answer to ${address}`)
+      ])
+    }
+    const near = { ...given, addressesOf: () => ["192.168.1.9"], addressFor: () => "192.168.1.5" }
+    expect(startWarnings(near)).toEqual([])
+    expect(matcher(privateRanges)("172.31.255.255")).toBe(true)
+  })
+})
+
+describe("audioIn", () => {
+  it("names what a description offers", () => {
+    const sdp = (...lines: ReadonlyArray<string>) =>
+      Description.parse(Buffer.from(["v=0", "o=- 1 1 IN IP4 192.0.2.1", "s=-", "t=0 0", ...lines, ""].join("\r\n"))) ??
+      Buffer.from("")
+    expect(audioIn(sdp("m=audio 4000 RTP/AVP 18 96 101", "a=rtpmap:96 opus/48000/2"))).toContain("G729, OPUS")
+    expect(audioIn(sdp("m=image 4000 udptl t38"))).toBe("no audio")
+    expect(audioIn(Buffer.from("garbage"))).toBe("no audio")
+  })
+})
