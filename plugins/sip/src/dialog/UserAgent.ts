@@ -8,6 +8,7 @@ import { isReliable, onFlow, type Peer } from "../transaction/Peer.ts"
 import { withSource } from "../transaction/ReceivedVia.ts"
 import type { Timing } from "../transaction/Timing.ts"
 import * as Transactions from "../transaction/Transactions.ts"
+import { sourceOf } from "../transport/SourceLimits.ts"
 import type { AgentEffect, Locate } from "./AgentEffect.ts"
 import * as Call from "./Call.ts"
 import { CallTable, type Owner } from "./CallTable.ts"
@@ -321,7 +322,7 @@ export class UserAgent {
     now: number
   ): ReadonlyArray<AgentEffect> {
     const { callsPerSource, random, sentBy, timing } = this.#options
-    const source = peer.address
+    const source = sourceOf(peer.address)
     if (this.#calls.countFrom(source) >= callsPerSource) return respond(486, "Busy Here")
     const { host, port } = sentBy(peer)
     const contact = ownContact({ transport: peer.transport, host, port, isSips: /^sips:/i.test(invite.uri) })

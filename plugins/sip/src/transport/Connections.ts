@@ -1,5 +1,6 @@
 import type * as net from "node:net"
 import * as Framer from "../message/Framer.ts"
+import { sourceOf } from "./SourceLimits.ts"
 import { plain } from "./Udp.ts"
 
 /** Connections at once, in all and from one address. */
@@ -76,7 +77,8 @@ export class Connections {
   /** Whether one more connection of this address is taken. */
   admits(address: string): boolean {
     const addresses = [...[...this.#byId.values()].map((each) => each.address), ...this.#opening.values()]
-    const same = addresses.filter((each) => each === address).length
+    const source = sourceOf(address)
+    const same = addresses.filter((each) => sourceOf(each) === source).length
     return this.#options.isAllowed(address) && addresses.length < maxConnections && same < maxPerSource
   }
 

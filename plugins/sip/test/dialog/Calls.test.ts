@@ -311,6 +311,34 @@ describe("A call", () => {
     expect(callee.events.at(-1)?.[1]).toMatchObject({ _tag: "Ended" })
   })
 
+  it("counts the calls of an IPv6 /64 network as those of one source", () => {
+    const network = new VirtualNetwork()
+    const callee = network.node("2001:db8:0:1::9", 1)
+    network.servers.set("callee.example", [callee.address])
+    for (const [index, address] of ["2001:db8:0:2::1", "2001:db8:0:2::2", "2001:db8:0:3::1"].entries()) {
+      const caller = network.node(address)
+      network.perform(
+        caller,
+        caller.agent.invite(
+          "call",
+          {
+            uri: "sip:+4930@callee.example",
+            from: `<sip:${index}@[${address}]>`,
+            to: "<sip:+4930@[2001:db8:0:1::9]>",
+            contact: `<sip:[${address}]>`,
+            headers: [],
+            routes: [],
+            sdp: sdp(1),
+            account: undefined
+          },
+          network.now
+        )
+      )
+      network.run(10)
+    }
+    expect(callee.incoming.map(({ peer }) => peer.address)).toEqual(["2001:db8:0:2::1", "2001:db8:0:3::1"])
+  })
+
   it("limits the calls at once from one source with 486", () => {
     const network = new VirtualNetwork()
     const caller = network.node("192.0.2.10")

@@ -8,6 +8,7 @@ import { serialize } from "../../src/message/Serializer.ts"
 import * as Uri from "../../src/message/Uri.ts"
 import type { Peer } from "../../src/transaction/Peer.ts"
 import { usualTiming } from "../../src/transaction/Timing.ts"
+import { bracketed } from "../../src/transport/LocalAddress.ts"
 
 /** What happens to one datagram: when it arrives in ms after it was sent; several times: it is repeated; never: it is lost. */
 export type Fate = (message: Message.Message, from: string) => ReadonlyArray<number>
@@ -47,7 +48,7 @@ export class VirtualNetwork {
     const agent = new UserAgent({
       timing: usualTiming,
       random,
-      sentBy: () => ({ host: address, port: 5060 }),
+      sentBy: () => ({ host: bracketed(address), port: 5060 }),
       callsPerSource,
       hasTcp: false
     })
