@@ -126,6 +126,8 @@ export interface CallLeg {
   /** Ends the call. `reason` is for people and logs. A second call does nothing. */
   readonly hangup: (reason: string) => void
   readonly sendDtmf?: (digits: string) => void
+  /** Puts the person on the line on hold, or takes them back. It is not emitted as `Hold`. Absent: the network cannot. */
+  readonly hold?: (on: boolean) => void
   /** Shows the conversation to the caller, where the phone has a screen. */
   readonly show?: (view: CallView) => void
   /**

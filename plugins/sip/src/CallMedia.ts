@@ -44,6 +44,7 @@ export class CallMedia {
   readonly #keys: MediaKeys
   readonly format: AudioFormat
   #version = 0
+  #direction: "sendrecv" | "sendonly" = "sendrecv"
   #agreed: Negotiation.Agreed | undefined
   #lastQuality: LineQuality = unheard
 
@@ -88,6 +89,15 @@ export class CallMedia {
 
   get quality(): LineQuality {
     return this.#lastQuality
+  }
+
+  /** Whether our descriptions put the peer on hold. */
+  get isHolding(): boolean {
+    return this.#direction === "sendonly"
+  }
+
+  set isHolding(on: boolean) {
+    this.#direction = on ? "sendonly" : "sendrecv"
   }
 
   /** A description that offers our codecs. */
@@ -150,12 +160,12 @@ export class CallMedia {
       sessionId: this.#sessionId,
       version: this.#version,
       codecs: this.#codecs,
-      direction: "sendrecv"
+      direction: this.#direction
     }
   }
 
   get #wanted(): Negotiation.Wanted {
-    return { codecs: this.#codecs, direction: "sendrecv", encryption: this.#keys.encryption }
+    return { codecs: this.#codecs, direction: this.#direction, encryption: this.#keys.encryption }
   }
 
   #negotiate(agreed: Negotiation.Agreed, keys: KeyPair | undefined): void {

@@ -13,6 +13,10 @@ export const transferMs = 29_000
 /** Milliseconds in which an attended transfer must have an outcome; the engine waits 10 s. */
 const attendedMs = 8000
 
+/** How often hold is offered when the offers of both sides meet, and the milliseconds between (RFC 3261, 14.1). */
+const maxHoldOffers = 5
+const holdAgainMs = 2100
+
 /** Milliseconds after the outcome of an attended transfer, until the ends of its calls are reported. */
 const afterOutcomeMs = 100
 
@@ -49,6 +53,10 @@ export class SipCall {
   /** Ends of this call that wait for the outcome of an attended transfer to its peer. */
   #waitingEnds: Array<() => void> | undefined
   #isHeld = false
+  /** Whether the peer is to be held by us. */
+  #holds = false
+  /** While an offer of hold waits for its answer: how often it may be made again. */
+  #offersLeft: number | undefined
   /** The peer has asked for an offer in the call, and answers it in its ACK. */
   #isAsked = false
   /** When the peer was there last, in monotonic ms. */
@@ -117,6 +125,10 @@ export class SipCall {
       clear: () => this.#media.clear(),
       hangup: (reason) => this.#hangup(reason),
       sendDtmf: (digits) => this.#sendDigits(digits),
+      hold: (on) => {
+        this.#holds = on
+        if (this.#offersLeft === undefined) this.#offerHold(maxHoldOffers)
+      },
       ...(refer === undefined
         ? {}
         : {
@@ -206,6 +218,12 @@ export class SipCall {
       case "Refreshed":
         // An answer that cannot be used changes nothing: the call goes on as it was.
         if (this.#media.accept(event.sdp)) this.#onDirection()
+        this.#offersLeft = undefined
+        // It may have changed while the offer was under way.
+        this.#offerHold(maxHoldOffers)
+        return
+      case "OfferRefused":
+        this.#onOfferRefused(event.status)
         return
       case "Alive":
         this.#aliveAt = this.#options.now()
@@ -279,11 +297,29 @@ export class SipCall {
     if (isDone) end()
   }
 
+  /** Offers hold or its end, where the peer is not held or free already. `left`: how often it may be offered. */
+  #offerHold(left: number): void {
+    if (this.events.isOver || left === 0 || this.#holds === this.#media.isHolding) return
+    this.#offersLeft = left - 1
+    this.#media.isHolding = this.#holds
+    this.#options.command({ _tag: "Offer", sdp: this.#media.offer() })
+  }
+
+  /** What was negotiated before goes on; with 491 our offer has met another one (RFC 3261, 14.1). */
+  #onOfferRefused(status: number): void {
+    if (this.#offersLeft === undefined) return
+    const left = this.#offersLeft
+    this.#offersLeft = undefined
+    this.#media.isHolding = !this.#media.isHolding
+    if (status === 491) this.#options.later(holdAgainMs, () => this.#offerHold(left))
+  }
+
   #onDirection(): void {
     const direction = this.#media.agreed?.direction
     const isHeld = direction === "recvonly" || direction === "inactive"
     this.#expectMedia()
-    if (isHeld === this.#isHeld) return
+    // Held by us, the peer answers accordingly.
+    if (isHeld === this.#isHeld || this.#media.isHolding) return
     this.#isHeld = isHeld
     this.events.emit({ _tag: "Hold", on: isHeld })
   }

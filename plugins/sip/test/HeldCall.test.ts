@@ -60,3 +60,50 @@ describe("A call on hold", () => {
     )
   )
 })
+
+describe("A call that we put on hold", () => {
+  const lines = (sdp: Uint8Array): string => Buffer.from(sdp).toString()
+  const answer = (call: TrunkCall, line: string) => Buffer.concat([call.trunk.sdp, Buffer.from(`${line}\r\n`)])
+
+  it.live("is offered sendonly, gives no audio and no Hold, and is taken back with sendrecv", () =>
+    withTrunkCall((call) =>
+      Effect.gen(function* () {
+        const { leg, trunk } = call
+        yield* play(call, 1, 10)
+        leg.hold?.(true)
+        const held = yield* trunk.request("INVITE")
+        expect(lines(held.body)).toContain("a=sendonly")
+        trunk.respond(held, 200, [], answer(call, "a=recvonly"))
+        yield* trunk.request("ACK")
+        yield* play(call, 11, 20)
+        expect(call.audio()).toBe(10)
+        leg.hold?.(false)
+        const back = yield* trunk.request("INVITE")
+        expect(lines(back.body)).toContain("a=sendrecv")
+        trunk.respond(back, 200, [], answer(call, "a=sendrecv"))
+        yield* trunk.request("ACK")
+        yield* play(call, 31, 10)
+        expect(call.audio()).toBe(20)
+        expect(yield* Queue.size(call.events)).toBe(0)
+      })
+    )
+  )
+
+  it.live("is offered again when the offers of both sides have met, and not when it is refused", () =>
+    withTrunkCall((call) =>
+      Effect.gen(function* () {
+        const { leg, trunk } = call
+        leg.hold?.(true)
+        trunk.respond(yield* trunk.request("INVITE"), 491)
+        const again = yield* trunk.request("INVITE")
+        expect(lines(again.body)).toContain("a=sendonly")
+        trunk.respond(again, 488)
+        yield* trunk.request("ACK")
+        yield* play(call, 1, 10)
+        expect(call.audio()).toBe(10)
+        // A change of the trunk's own is then answered as if hold had not been asked for.
+        expect(lines((yield* call.reinvite("a=sendrecv")).body)).toContain("a=sendrecv")
+      })
+    )
+  )
+})

@@ -43,6 +43,10 @@ class OneWay {
     if (this.digits.isNew(digit, source, this.now()) && source !== "in-band") this.to.sendDtmf?.(digit)
   }
 
+  hold(on: boolean): void {
+    this.to.hold?.(on)
+  }
+
   suspend(on: boolean): void {
     this.sender.suspend(on)
   }
@@ -57,7 +61,8 @@ class OneWay {
  * Passes the audio between two legs whose network cannot join them. Each direction has a jitter buffer, converts between
  * the formats of the legs, and sends at the pace of our clock; of audio that comes faster, the oldest is dropped. Digits
  * that are not in the audio are sent on where the other leg can send them. When a line stops, the other
- * leg hears comfort noise for a few seconds, then nothing. While one leg is held, the other hears nothing, but is not held.
+ * leg hears comfort noise for a few seconds, then nothing. While one leg is held, the other is put on
+ * hold where its network can, and hears nothing.
  */
 export class LegBridge {
   private readonly onward: OneWay
@@ -88,6 +93,9 @@ export class LegBridge {
         return
       case "Media":
         from.suspend(!event.on)
+        return
+      case "Hold":
+        to.hold(event.on)
         return
     }
   }

@@ -11,6 +11,7 @@ const pcm16k: AudioFormat = { encoding: "pcm16", sampleRate: 16_000 }
 class Leg {
   readonly frames: Array<{ readonly at: number; readonly bytes: Uint8Array }> = []
   digits = ""
+  readonly holds: Array<boolean> = []
   readonly leg: CallLeg
   readonly format: AudioFormat
 
@@ -25,7 +26,8 @@ class Leg {
       hangup: () => {},
       sendDtmf: (digits) => {
         this.digits += digits
-      }
+      },
+      hold: (on) => void this.holds.push(on)
     }
   }
 
@@ -184,6 +186,13 @@ describe("two legs that the engine joins", () => {
     b.bridge.fromOne({ _tag: "Dtmf", digit: "3", source: "in-band" })
     b.bridge.fromOther({ _tag: "Dtmf", digit: "9", source: "rfc4733" })
     expect([b.other.digits, b.one.digits]).toEqual(["12", "9"])
+  })
+
+  it("put each other on hold, and take each other back", () => {
+    b.bridge.fromOne({ _tag: "Hold", on: true })
+    b.bridge.fromOne({ _tag: "Hold", on: false })
+    b.bridge.fromOther({ _tag: "Hold", on: true })
+    expect([b.other.holds, b.one.holds]).toEqual([[true, false], [true]])
   })
 
   it("send nothing to a leg whose network carries no audio, and what is said later when it does again", () => {

@@ -101,6 +101,7 @@ export const fencedLeg =
       clear: fence(() => leg.clear()),
       hangup,
       ...(leg.sendDtmf === undefined ? {} : { sendDtmf: fence((digits: string) => leg.sendDtmf?.(digits)) }),
+      ...(leg.hold === undefined ? {} : { hold: fence((on: boolean) => leg.hold?.(on)) }),
       ...(leg.show === undefined ? {} : { show: fence((view: CallView) => leg.show?.(view)) }),
       ...(leg.transferBlind === undefined
         ? {}

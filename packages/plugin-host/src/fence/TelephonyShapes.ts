@@ -10,6 +10,7 @@ const legMethods = fields("a call leg", {
   clear: "function",
   hangup: "function",
   sendDtmf: "function or undefined",
+  hold: "function or undefined",
   show: "function or undefined",
   transferBlind: "function or undefined",
   quality: "function or undefined",

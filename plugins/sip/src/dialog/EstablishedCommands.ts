@@ -1,7 +1,7 @@
 import * as Message from "../message/Message.ts"
 import * as Dialog from "./Dialog.ts"
 import { contactHeaders, type Established, hangUp, none, reply, type Step, send, withSession } from "./Established.ts"
-import type { Output } from "./Output.ts"
+import { event, type Output } from "./Output.ts"
 import * as SessionTimer from "./SessionTimer.ts"
 
 /** What the shell can ask of an answered call. */
@@ -11,10 +11,28 @@ export type Command =
   | { readonly _tag: "Refer"; readonly target: string; readonly by: string }
   /** A digit in INFO, for peers without telephone events. */
   | { readonly _tag: "Info"; readonly digit: string }
+  /** A new offer in the call, such as hold (RFC 3264, 8). */
+  | { readonly _tag: "Offer"; readonly sdp: Uint8Array }
   /** Asks whether the peer is there. */
   | { readonly _tag: "Probe" }
   | { readonly _tag: "Accept"; readonly key: string; readonly sdp: Uint8Array }
   | { readonly _tag: "Decline"; readonly key: string; readonly status: number; readonly reason: string }
+
+/** One offer at a time (RFC 3264, 4). The INVITE refreshes the session too, where that is ours to do. */
+const offer = (is: Established, sdp: Uint8Array, now: number): Step => {
+  if (is.isRefreshing || is.offered !== undefined || is.unacknowledged !== undefined) {
+    return [is, [event({ _tag: "OfferRefused", status: 491 })]]
+  }
+  const { timer } = is
+  const isOurs = timer?.isOurs === true
+  const headers = [
+    ...contactHeaders(is),
+    ...(isOurs ? SessionTimer.refreshHeaders(timer) : []),
+    { name: "content-type", value: "application/sdp" }
+  ]
+  const timers = isOurs ? { ...is.timers, session: now + timer.seconds * 500 } : is.timers
+  return send({ ...is, isRefreshing: true, timers }, "INVITE", { headers, body: sdp })
+}
 
 /** Carries out a command. */
 export const command = (is: Established, given: Command, now: number): Step => {
@@ -29,6 +47,7 @@ export const command = (is: Established, given: Command, now: number): Step => {
     return send(is, "REFER", { headers })
   }
   if (given._tag === "Probe") return send(is, "OPTIONS")
+  if (given._tag === "Offer") return offer(is, given.sdp, now)
   if (given._tag === "Info") {
     const headers = [{ name: "content-type", value: "application/dtmf-relay" }]
     return send(is, "INFO", { headers, body: Buffer.from(`Signal=${given.digit}\r\nDuration=160\r\n`) })

@@ -23,6 +23,8 @@ export type CallEvent =
   | { readonly _tag: "Offered"; readonly key: string; readonly sdp: Uint8Array | undefined }
   /** The answer to our description that was sent again. */
   | { readonly _tag: "Refreshed"; readonly sdp: Uint8Array }
+  /** The peer refused our offer in the call, or it could not be sent now: with 491 it may be made again later. */
+  | { readonly _tag: "OfferRefused"; readonly status: number }
   | { readonly _tag: "Digit"; readonly digit: string }
   /** The peer has answered a probe. */
   | { readonly _tag: "Alive" }

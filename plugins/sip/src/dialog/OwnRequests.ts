@@ -9,8 +9,9 @@ import * as SessionTimer from "./SessionTimer.ts"
 const refreshedBy = (is: Established, sent: Request, response: Response, now: number): Step => {
   const next = { ...is, isRefreshing: false, dialog: Dialog.refreshed(is.dialog, response) }
   const timer = SessionTimer.agreed(response) ?? is.timer
-  const done = withSession(next, timer, now)
-  if (sent.method !== "INVITE") return [done, none]
+  const refreshed = withSession(next, timer, now)
+  if (sent.method !== "INVITE") return [refreshed, none]
+  const done = { ...refreshed, sdp: sent.body }
   const ack = Dialog.ack(done.dialog, Message.cseq(sent)?.number ?? 0)
   const answered = response.body.length === 0 ? [] : [event({ _tag: "Refreshed", sdp: response.body })]
   return [{ ...done, ack }, [{ _tag: "Request", id: "ACK", request: ack }, ...answered]]
@@ -44,7 +45,8 @@ export const response = (is: Established, sent: Request, received: Response, now
   if (!isRefresh) return [is, none]
   // Another try before the session expires; 491 asks for a pause (RFC 3261, 14.1).
   const pause = status === 491 ? 3000 : 10_000
-  return [{ ...is, isRefreshing: false, timers: { ...is.timers, session: now + pause } }, none]
+  const refused = sent.method === "INVITE" ? [event({ _tag: "OfferRefused", status })] : none
+  return [{ ...is, isRefreshing: false, timers: { ...is.timers, session: now + pause } }, refused]
 }
 
 /** No response came to a request of ours in the call. */

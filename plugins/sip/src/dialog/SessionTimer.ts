@@ -43,6 +43,12 @@ export const headersOf = (timer: SessionTimer | undefined, peerSupports: boolean
   ]
 }
 
+/** The headers of a request of ours that refreshes the session. */
+export const refreshHeaders = ({ seconds }: SessionTimer): ReadonlyArray<Header> => [
+  { name: "session-expires", value: `${seconds};refresher=uac` },
+  { name: "min-se", value: String(leastSeconds) }
+]
+
 /** The interval that a 2xx to a request of ours has agreed to. */
 export const agreed = (response: AnyMessage): SessionTimer | undefined => {
   const found = parse(response)
