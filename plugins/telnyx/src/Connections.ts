@@ -32,6 +32,13 @@ export const make = (options: {
         found = text(Object(application).id)
         return found
       }),
+      Effect.tap((id) =>
+        id === undefined
+          ? Effect.logWarning(
+              `No Call Control application of the account has the webhook ${webhookUrl}: calls to its numbers do not come here. Set it in Mission Control, with API version 2`
+            )
+          : Effect.void
+      ),
       Effect.catchAll(({ reason }) =>
         Effect.as(Effect.logWarning(`The Call Control applications cannot be listed: ${reason}`), undefined)
       )

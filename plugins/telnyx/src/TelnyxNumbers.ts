@@ -11,11 +11,15 @@ import type { TelnyxApi } from "./TelnyxApi.ts"
 
 const types: ReadonlyArray<NumberType> = ["local", "mobile", "toll_free"]
 
+/** How often a number that was bought is looked for, a second apart. */
+const mostLooks = 4
+
 /** `GET /available_phone_numbers`. */
 const Available = Schema.Struct({
   data: Schema.Array(
     Schema.Struct({
       phone_number: Schema.String,
+      phone_number_type: Schema.optional(Schema.NullOr(Schema.String)),
       region_information: Schema.optional(
         Schema.NullOr(
           Schema.Array(
@@ -80,9 +84,11 @@ export const make = (options: {
         ),
         Effect.map(
           ({ data }): ReadonlyArray<OfferedNumber> =>
-            data.flatMap((entry) =>
-              isE164(entry.phone_number) ? [{ number: entry.phone_number, country, type, area: areaOf(entry) }] : []
-            )
+            data.flatMap((entry) => {
+              const { phone_number: number, phone_number_type: told } = entry
+              const isAnother = told !== undefined && told !== null && told !== type
+              return isE164(number) && !isAnother ? [{ number, country, type, area: areaOf(entry) }] : []
+            })
         )
       )
     }
@@ -93,15 +99,23 @@ export const make = (options: {
           Effect.forEach(query.type === undefined ? types : [query.type], (type) => searchType(type, query), {
             concurrency: "unbounded"
           }),
-          (found) => [...new Map(found.flat().map((offer) => [offer.number, offer])).values()].slice(0, query.limit)
+          (found) => {
+            // A number that is found as several types is of the first one.
+            const firsts = new Map<string, OfferedNumber>()
+            for (const offer of found.flat()) if (!firsts.has(offer.number)) firsts.set(offer.number, offer)
+            return [...firsts.values()].slice(0, query.limit)
+          }
         ),
       purchase: ({ address, key, number }) =>
         Effect.gen(function* () {
           const submission = address?.submission_id ?? null
           const requirementGroup = submission === null ? undefined : yield* groupFor(api, submission, number)
           yield* orders.place({ key, number, requirementGroup, connection: yield* connection, profile })
-          const bought = yield* numbers.find(number)
-          if (bought !== undefined) return bought
+          for (let looks = 0; looks < mostLooks; looks++) {
+            const bought = yield* numbers.find(number)
+            if (bought !== undefined) return bought
+            yield* Effect.sleep("1 second")
+          }
           return yield* carrierUnavailable({ reason: `Telnyx does not list ${number} yet, which was bought` })
         }).pipe(locks.within(`purchase ${key}`)),
       release: ({ key, number }) =>

@@ -108,6 +108,8 @@ export const layer = (settings: Settings, host: Host): Layer.Layer<Telephony, Pl
         offerSms: (sms) => void Queue.unsafeOffer(messages, sms)
       })
       const connections = Connections.make({ api, fixed: connectionId, webhookUrl })
+      // The log says at once where calls do not come here.
+      if (host.baseUrl !== null) yield* Effect.forkScoped(connections.own)
       return {
         id: "telnyx",
         capabilities: {
