@@ -30,7 +30,7 @@ export class MediaStream {
   #socket: RouteSocket | undefined
   /** Whether the packets have numbers, by the first one of the connection. */
   #isNumbered: boolean | undefined
-  #times = new PacketTimes(mulaw8k.sampleRate)
+  readonly #times = new PacketTimes(mulaw8k.sampleRate)
 
   constructor(options: {
     readonly now: () => number
@@ -56,10 +56,10 @@ export class MediaStream {
 
   attach(socket: RouteSocket, streamSid: string): void {
     this.#socket = socket
+    this.#times.restart(this.#now() - this.heardAt)
     this.heardAt = this.#now()
     this.connectedAt = this.#now()
     this.#isNumbered = undefined
-    this.#times = new PacketTimes(mulaw8k.sampleRate)
     const send = (event: string, part: object): void => {
       if (this.#socket !== socket) return
       if (socket.bufferedBytes() > maxUnsent) socket.close(1013, "the audio is not read")
@@ -140,7 +140,6 @@ export class MediaStream {
     const audio = Buffer.from(payload, "base64")
     this.#isNumbered ??= chunk !== undefined && timestamp !== undefined
     if (!this.#isNumbered) return { _tag: "Audio", payload: audio }
-    const place = this.#times.place(chunk ?? 0, timestamp ?? 0, audio.length)
-    return { _tag: "Audio", payload: audio, sequence: (chunk ?? 0) & 0xffff, timestamp: place }
+    return { _tag: "Audio", payload: audio, ...this.#times.place(chunk ?? 0, timestamp ?? 0, audio.length) }
   }
 }

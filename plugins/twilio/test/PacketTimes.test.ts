@@ -3,7 +3,7 @@ import { PacketTimes } from "../src/PacketTimes.ts"
 
 const places = (packets: ReadonlyArray<readonly [chunk: number, ms: number]>) => {
   const times = new PacketTimes(8000)
-  return packets.map(([chunk, ms]) => times.place(chunk, ms, 160))
+  return packets.map(([chunk, ms]) => times.place(chunk, ms, 160).timestamp)
 }
 
 describe("PacketTimes", () => {
@@ -36,6 +36,16 @@ describe("PacketTimes", () => {
     expect(places([[7, hours]])).toEqual([1600])
     const times = new PacketTimes(8000)
     times.place(2, 0, 160)
-    expect(times.place(1, 0, 160)).toBe(2 ** 32 - 160)
+    expect(times.place(1, 0, 160)).toEqual({ sequence: 1, timestamp: 2 ** 32 - 160 })
+  })
+
+  it("goes on after the last packet when another stream begins", () => {
+    const times = new PacketTimes(8000)
+    expect(times.place(70_000, 100, 160)).toEqual({ sequence: 70_000 - 65_536, timestamp: 800 })
+    times.restart(500)
+    expect(times.place(1, 0, 160)).toEqual({ sequence: 70_001 - 65_536, timestamp: 4800 })
+    expect(times.place(2, 21, 160)).toEqual({ sequence: 70_002 - 65_536, timestamp: 4960 })
+    times.restart(0)
+    expect(times.place(5, 7, 160)).toEqual({ sequence: 70_003 - 65_536, timestamp: 5120 })
   })
 })

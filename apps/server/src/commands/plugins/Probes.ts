@@ -266,13 +266,18 @@ const publicAddress = ({ id, routes }: Service<typeof Telephony>) =>
       new ProbeFailed({
         reason: `${url} ${what}; carriers reach this server there, so look at SVC_BASE_URL, the proxy, and whether the server runs with this plugin`
       })
-    const { status } = yield* Effect.tryPromise({
-      try: (signal) => fetch(url, { method: "POST", body: "", redirect: "manual", signal }),
+    const { status, text } = yield* Effect.tryPromise({
+      try: (signal) =>
+        fetch(url, { method: "POST", body: "", redirect: "manual", signal }).then((response) =>
+          response.text().then((text) => ({ status: response.status, text }))
+        ),
       catch: (error) => failed(`cannot be reached: ${Object(Object(error).cause ?? error).code ?? error}`)
     }).pipe(
       Effect.timeoutFail({ duration: "10 seconds", onTimeout: () => failed("does not answer within 10 seconds") })
     )
-    return status === 400 || status === 401 || status === 403 ? base : yield* failed(`answered ${status}`)
+    // The refusal names what is missing, which that of another server does not.
+    const isRefusal = (status === 400 || status === 401 || status === 403) && /signature/i.test(text)
+    return isRefusal ? base : yield* failed(`answered ${status}`)
   })
 
 export const telephony = (network: Service<typeof Telephony>): Probe => ({
