@@ -68,8 +68,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
     secrets: { SVC_TWILIO_AUTH_TOKEN: "marker-twilio-5ae90c" },
     settings: (origin) => ({
       SVC_TWILIO_ACCOUNT_SID: twilioAccount,
-      SVC_TWILIO_API_URL: origin,
-      SVC_BASE_URL: "http://127.0.0.1:9"
+      SVC_TWILIO_API_URL: origin
     })
   }
 }
