@@ -55,8 +55,19 @@ const toPhones = ({ signaling }: CallContext, phones: ReadonlyArray<Binding>, ca
     return { trunk: route, uri, from: Uri.text(Uri.make(host, { user: call.from, port: signaling.port })) }
   })
 
+/** How long a trunk that could not be reached is tried after the others, in ms. */
+const downMs = 30_000
+
 /** Places calls over the trunks, and to phones that have registered with us. */
 export const make = (context: CallContext, log: HostLog): Outbound => {
+  const downUntil = new Map<Trunk, number>()
+  /** The trunks that could be reached come first. */
+  const upFirst = (ways: ReadonlyArray<Way>): ReadonlyArray<Way> => {
+    const now = context.signaling.now()
+    const isDown = ({ trunk }: Way): number => (now < (downUntil.get(trunk) ?? 0) ? 1 : 0)
+    return ways.toSorted((one, other) => isDown(one) - isDown(other))
+  }
+
   const over = (
     [way, ...others]: ReadonlyArray<Way>,
     call: OutgoingCall,
@@ -72,7 +83,8 @@ export const make = (context: CallContext, log: HostLog): Outbound => {
     const headers = headersFor(call, from)
     const attempt = { trunk, from, hasAlternative, uri, headers, codecs: [codec, ...more] } as const
     return OutgoingAttempt.place(context, call, attempt, progress).pipe(
-      Effect.catchAll(({ failure, isElsewhere }) => {
+      Effect.catchAll(({ failure, isElsewhere, isUnreached }) => {
+        if (isUnreached && context.trunks.includes(trunk)) downUntil.set(trunk, context.signaling.now() + downMs)
         const [next] = others
         if (!isElsewhere || next === undefined) return Effect.fail(failure)
         log.warning(`SIP: the call goes on to ${next.uri}, because ${uri} failed: ${failure.reason}`, {
@@ -85,7 +97,7 @@ export const make = (context: CallContext, log: HostLog): Outbound => {
   return {
     dial: (call, progress) => {
       const phones = context.phones?.at(call.to)
-      if (phones === undefined) return over(overTrunks(context, call), call, progress)
+      if (phones === undefined) return over(upFirst(overTrunks(context, call)), call, progress)
       const [first] = phones
       return first === undefined
         ? new DialFailed({ outcome: "no-answer", reason: `no phone has registered as ${call.to}`, code: "480" })

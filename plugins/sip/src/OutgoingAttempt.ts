@@ -14,10 +14,14 @@ import { hostOf, type Trunk, transportOf } from "./Trunk.ts"
 import { adviceOf, advised, audioIn } from "./TrunkAdvice.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
-/** A call was not answered. `isElsewhere`: another trunk may be able to place it, because this one was not there. */
+/**
+ * A call was not answered. `isElsewhere`: another trunk may be able to place it, because this one was not there.
+ * `isUnreached`: no response came at all.
+ */
 export class AttemptFailed extends Data.TaggedError("AttemptFailed")<{
   readonly failure: DialFailed
   readonly isElsewhere: boolean
+  readonly isUnreached: boolean
 }> {}
 
 /** Where one attempt goes. */
@@ -67,7 +71,7 @@ export const place = (
     }).pipe(
       Effect.mapError(({ message }) => {
         const failure = new DialFailed({ outcome: "failed", reason: message })
-        return new AttemptFailed({ failure, isElsewhere: false })
+        return new AttemptFailed({ failure, isElsewhere: false, isUnreached: false })
       })
     )
     const sipCall = new SipCall(audio, events, {
@@ -84,7 +88,7 @@ export const place = (
         })
       }
       const failure = new DialFailed({ outcome: outcomeOf(status), reason: text, code: String(status) })
-      Deferred.unsafeDone(outcome, new AttemptFailed({ failure, isElsewhere }))
+      Deferred.unsafeDone(outcome, new AttemptFailed({ failure, isElsewhere, isUnreached }))
     }
     const hangup = (): void =>
       signaling.perform(signaling.agent.command(id, { _tag: "Hangup", reason: "given up" }, signaling.now()))

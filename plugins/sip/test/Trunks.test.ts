@@ -85,13 +85,18 @@ describe("Several trunks", () => {
     Effect.gen(function* () {
       const second = yield* scriptedTrunk()
       const settings = { trunkUri: `sip:127.0.0.1:${yield* deadPort};transport=tcp`, trunk2Uri: uriOf(second) }
-      const { telephony } = yield* telephonyOf({ ...settings, rtpPorts: "32000-32099" })
+      const { logged, telephony } = yield* telephonyOf({ ...settings, rtpPorts: "32000-32099" })
+      const refused = yield* Effect.fork(Effect.flip(dial(telephony, "+4989")))
+      second.respond(yield* second.request("INVITE"), 486)
+      yield* Fiber.join(refused)
       const call = yield* Effect.fork(dial(telephony, "+4989"))
       second.respond(yield* second.request("INVITE"), 200, [], second.sdp)
       const leg = yield* Fiber.join(call)
       yield* second.request("ACK")
       leg.hangup("done")
       second.respond(yield* second.request("BYE"), 200)
+      // The second call has not tried the first trunk again.
+      expect(logged.filter(({ message }) => message.includes("goes on to"))).toHaveLength(1)
     })
   )
 
