@@ -1,10 +1,10 @@
 import { Telephony } from "@svc/providers/Telephony"
 import { type HostDouble, makeHostDouble } from "@svc/providers/testing/HostDouble"
+import { type RouteServer, routeServer } from "@svc/providers/testing/RouteServer"
 import { Context, Effect, Layer, Schema, type Scope } from "effect"
 import { Settings } from "../Settings.ts"
 import * as TelnyxTelephony from "../TelnyxTelephony.ts"
 import { type EmulatedTelnyx, emulatedTelnyx } from "./EmulatedTelnyx.ts"
-import { type RouteServer, routeServer } from "./RouteServer.ts"
 
 /** The plugin between an emulated carrier and a server with its routes. */
 export interface TelnyxSetup {
