@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { paramOf, quote } from "../message/Syntax.ts"
+import * as Uri from "../message/Uri.ts"
 import { type Algorithm, parameters, response } from "./Digest.ts"
 
 /** Milliseconds for which a nonce may be used. */
@@ -85,6 +86,14 @@ export interface Attempt {
   readonly authorization: string
 }
 
+/** Whether credentials for a URI are for this request: it is the Request-URI, or, as some clients write, its host alone. */
+const isFor = (given: string, requested: string): boolean => {
+  if (given === requested) return true
+  const [one, other] = [Uri.parse(given), Uri.parse(requested)]
+  if (one?._tag !== "Sip" || other?._tag !== "Sip") return false
+  return one.user === undefined && one.host.toLowerCase() === other.host.toLowerCase() && one.port === other.port
+}
+
 /** Checks credentials. A count must be higher than those before it with the same nonce (RFC 7616, 3.4). */
 export const verify = (
   realm: Realm,
@@ -102,10 +111,10 @@ export const verify = (
   const state = stateOf(realm.key, nonceText, nowMs)
   if (algorithm === undefined) return [used, "wrong"]
   if (state === "unknown" || value("qop").toLowerCase() !== "auth" || count === 0) return [used, "wrong"]
-  if (value("realm") !== realm.realm || value("uri") !== uri) return [used, "wrong"]
+  if (value("realm") !== realm.realm || !isFor(value("uri"), uri)) return [used, "wrong"]
   const expected = response(
     { realm: realm.realm, nonce: nonceText, algorithm, session: false, qop: true },
-    { username: value("username"), password: password ?? "", method, uri, count, cnonce: value("cnonce") }
+    { username: value("username"), password: password ?? "", method, uri: value("uri"), count, cnonce: value("cnonce") }
   )
   // The comparison also runs for unknown users, so that its time does not tell them apart.
   if (!sameText(expected, value("response").toLowerCase()) || password === undefined) return [used, "wrong"]

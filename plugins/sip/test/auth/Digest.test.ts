@@ -96,6 +96,12 @@ describe("DigestServer.verify", () => {
     expect([0, 1].map((algorithm) => verdict(attempt({}, now, algorithm)))).toEqual(["right", "right"])
   })
 
+  it("accepts credentials for the host of the Request-URI alone, and not for another host", () => {
+    expect(verdict(attempt({ uri: "sip:example.com" }))).toBe("right")
+    expect(verdict(attempt({ uri: "sip:other.example" }))).toBe("wrong")
+    expect(verdict(attempt({ uri: "sip:example.com:5070" }))).toBe("wrong")
+  })
+
   it("refuses a wrong password, an unknown user, another method, URI, realm or nonce, and garbage", () => {
     expect(verdict(attempt({ password: "Secret" }))).toBe("wrong")
     expect(verdict(attempt({ username: "nobody", password: "" }))).toBe("wrong")
