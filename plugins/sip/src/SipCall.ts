@@ -20,6 +20,9 @@ const holdAgainMs = 2100
 /** Milliseconds after the outcome of an attended transfer, until the ends of its calls are reported. */
 const afterOutcomeMs = 100
 
+/** Milliseconds after a BYE in which audio is still heard that was sent before it: it comes on another socket. */
+const lastAudioMs = 20
+
 export interface SipCallOptions {
   readonly carrierCallId: string
   readonly command: (command: Call.Command) => void
@@ -276,7 +279,9 @@ export class SipCall {
     }
     // Many trunks hang up the old call once the transfer is done, before or instead of the last NOTIFY.
     if (this.#transfer?.hasRung === true) this.#onTransfer(200, "OK", "notify")
-    this.#end(cause === "failed" ? "failed" : "hangup", code, reason)
+    const end = (): void => this.#end(cause === "failed" ? "failed" : "hangup", code, reason)
+    if (cause === "failed") end()
+    else this.#options.later(lastAudioMs, end)
   }
 
   #onTransfer(status: number, reason: string, from: "refer" | "notify"): void {
