@@ -4,7 +4,7 @@ import type { FinalStatus } from "./CallStatus.ts"
 import { finalStatus } from "./CallStatus.ts"
 import type { TwilioCall } from "./TwilioCall.ts"
 
-/** How long a call whose answer was lost may take to show itself by a status, in milliseconds. */
+/** How long the first status of a call may take when the answer to its request was lost, in milliseconds. */
 const lostMs = 15_000
 /** How long Twilio may take to open the media stream of an answered call, in milliseconds. */
 const streamMs = 8000

@@ -11,7 +11,7 @@ const replyWithin = "13 seconds"
 /** How long Twilio may take to open the media stream. */
 const streamWithin = "9 seconds"
 
-/** What Twilio writes for a number that is withheld, as keys of a phone: ANONYMOUS, RESTRICTED, BLOCKED and the like. */
+/** What Twilio writes for a number that is withheld, spelled on a keypad: ANONYMOUS, RESTRICTED, BLOCKED and the like. */
 const withheld: ReadonlySet<string> = new Set([
   "+266696687",
   "+7378742833",

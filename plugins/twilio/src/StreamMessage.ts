@@ -1,7 +1,7 @@
 /**
  * The messages of a media stream of Twilio. See https://www.twilio.com/docs/voice/media-streams/websocket-messages.
  * `chunk` counts the messages of a track from 1; `timestamp` is in milliseconds since the start of the stream. Both are
- * undefined where they are not told.
+ * undefined where they are missing.
  */
 export type StreamMessage =
   | {

@@ -7,17 +7,17 @@ import { MediaStream } from "./MediaStream.ts"
 import type { StreamMessage } from "./StreamMessage.ts"
 import * as Twiml from "./Twiml.ts"
 
-/** Audio waits so long in our messages and Twilio's buffer until it is played, in milliseconds. */
+/** How long audio waits in our messages and Twilio's buffer until it is played, in milliseconds. */
 const playoutDelayMs = 120
 /** How long a broken stream may take to be replaced, in milliseconds. */
 const returnMs = 4000
-/** A stream that has lasted so long, in milliseconds, may break again. */
+/** A stream that breaks after it has lasted this long, in milliseconds, is replaced again. */
 const steadyMs = 30_000
-/** A stream that is silent so long, in milliseconds, is asked for at Twilio. It sends audio all the time. */
+/** When a stream has sent nothing for this long, in milliseconds, Twilio is asked: it sends audio all the time. */
 const silentMs = 5000
 /** When the outcome of a transfer is given up, in milliseconds since its start. The engine waits 30 s. */
 const transferMs = 28_000
-/** How often a transferred call is asked for, in milliseconds: a webhook may be lost. */
+/** How often Twilio is asked for the state of a transferred call, in milliseconds: a webhook may be lost. */
 const transferredMs = 60_000
 /** Events that are kept until a listener is installed: 10 s of audio. */
 const maxBacklog = 500
@@ -49,7 +49,7 @@ export interface CallNetwork {
     sid: string | undefined,
     connected: (socket: RouteSocket, start: Extract<StreamMessage, { event: "start" }>) => void
   ) => ExpectedStream
-  /** A TwiML that calls the target, and tells the call with the SID of the progress. */
+  /** A TwiML that calls the target, and reports its progress to the call with this SID. */
   readonly dial: (sid: string, target: string, callerId: string | undefined) => string
   /** Gives Twilio a new TwiML for the call. `failed`: it was not accepted. */
   readonly update: (sid: string, twiml: string, failed: (reason: string) => void) => void
@@ -95,7 +95,7 @@ export class TwilioCall {
   #due: number | undefined
   #isAsking = false
   #hasRung = false
-  /** The outcome of a failed transfer, which is told when the stream is back. */
+  /** The outcome of a failed transfer, which is reported when the stream is back. */
   #outcome: { readonly state: TransferState; readonly reason: string } | undefined
   /** A new stream that is expected. */
   #expected: ExpectedStream | undefined
@@ -151,7 +151,7 @@ export class TwilioCall {
       this.#emit({ _tag: "TransferProgress", state: "ringing" })
     }
     if (status === "in-progress" || status === "answered") this.#complete()
-    // Perhaps because the caller hung up; else Twilio tells the outcome next.
+    // Perhaps because the caller hung up; else Twilio reports the outcome next.
     else if (finalStatus(status) !== undefined) this.#ask()
   }
 
@@ -293,7 +293,7 @@ export class TwilioCall {
     else this.#detach()
   }
 
-  /** The stream has broken, and perhaps not the call. */
+  /** The stream has broken; the call may go on. */
   #lose(): void {
     const now = this.#network.now()
     this.#detach()

@@ -21,7 +21,7 @@ const checkEvery = "250 millis"
 const stopWithin = "3 seconds"
 /** Calls whose SIDs are remembered, so that a request that is sent again starts none. */
 const mostRemembered = 100_000
-/** How long a change of a call whose answer was lost may take to show, before it counts as failed. */
+/** How long the effect of a change may take to show when its answer was lost, before it counts as failed. */
 const showWithin = "2 seconds"
 /** Seconds that a phone rings at most. The engine gives up sooner. */
 const ringSeconds = "150"
@@ -119,13 +119,13 @@ export const make = (options: {
         )
       },
       hangUp,
-      ask: (sid, told) => {
+      ask: (sid, done) => {
         run(
           Effect.match(api.request("GET", `Calls/${sid}.json`), {
-            onFailure: () => told(undefined, false),
+            onFailure: () => done(undefined, false),
             onSuccess: (body) => {
               const { status } = Object(body)
-              told(finalStatus(status), status === "in-progress")
+              done(finalStatus(status), status === "in-progress")
             }
           })
         )
@@ -242,7 +242,7 @@ export const make = (options: {
             calls.get(sid)?.ended(end, code)
             offers.get(sid)?.ended()
           } else if (key !== null && dialled === undefined && !calls.has(sid)) {
-            // Given up before Twilio told its SID, or of a server that was restarted.
+            // Given up before its SID was known, or of a server that was restarted.
             hangUp(sid, () => {})
           }
           return undefined

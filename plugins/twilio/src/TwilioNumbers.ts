@@ -99,7 +99,7 @@ export const make = (options: {
         Effect.map((rents) => rents.find((rent) => rent.number === number))
       )
 
-    /** What Twilio demands with a number: the address, and the bundle of its type. */
+    /** What Twilio requires with a number: the address, and the bundle of its type. */
     const compliance = (order: Parameters<Numbers["purchase"]>[0]) =>
       Effect.gen(function* () {
         if (order.address === null) return {}

@@ -20,7 +20,7 @@ const numberTypes: { readonly [type: string]: NumberType | undefined } = {
   toll_free: "toll_free"
 }
 
-/** What Twilio demands of every address. Its region may be left out; the city takes its place. */
+/** What Twilio requires of every address. Its region may be left out; the city takes its place. */
 const fields = ["customer_name", "street", "city", "postcode", "country"] as const
 
 /** A regulation of a country for one type of number. */
@@ -86,7 +86,7 @@ const written = ({ addressSid, bundles }: Submission): string =>
 
 /**
  * Addresses and regulatory bundles. What is made has our key as its friendly name, so that a repetition finds it. A
- * country that demands documents keeps its bundle as a draft, until the operator adds them in Twilio's console.
+ * country that requires documents keeps its bundle as a draft, until the operator adds them in Twilio's console.
  */
 export const make = (options: {
   readonly api: TwilioApi

@@ -123,7 +123,7 @@ export class EmulatedCall {
     )
   }
 
-  /** Ends the call, and tells its status. */
+  /** Ends the call, and reports its status. */
   end(status: EmulatedCall["status"]): Effect.Effect<void> {
     return Effect.gen(this, function* () {
       if (this.isOver) return

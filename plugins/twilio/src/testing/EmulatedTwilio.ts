@@ -31,7 +31,7 @@ export interface EmulatedTwilio {
   readonly messages: ReadonlyArray<{ readonly from: string; readonly to: string; readonly message: string }>
   /** The answers to webhooks: URL, status and body. */
   readonly answers: ReadonlyArray<{ readonly url: string; readonly status: number; readonly body: string }>
-  /** Who answers, as the detection of calls with `AsyncAmd` decides; undefined: it tells nothing. */
+  /** Who answers, as the detection of calls with `AsyncAmd` decides; undefined: it reports nothing. */
   answeredBy: string | undefined
   readonly addPhone: (number: string, behaves: OtherBehaviour) => void
   /** The last call to a number. */
