@@ -10,14 +10,14 @@ import { PacketTimes } from "./PacketTimes.ts"
 /** Bytes that may wait to be sent before the connection counts as stuck: 8 s of audio in base64. */
 const mostWaiting = 128 * 1024
 
-/** What a stream tells its call. */
+/** What a stream reports to its call. */
 export interface StreamListener {
   readonly emit: (event: CallEvent) => void
   /** A digit, as often as it was pressed. */
   readonly onDigit: (digit: string) => void
   /** Audio flows. */
   readonly onStarted: () => void
-  /** The connection is gone, with a reason for people. */
+  /** The connection is lost; `reason` is text for people. */
   readonly onLost: (reason: string) => void
 }
 
@@ -69,7 +69,7 @@ export class CallStream {
     return this.#isStarted ? this.#heardAt : null
   }
 
-  /** What a command says to open the next connection. */
+  /** The fields with which a command asks Telnyx to open the next connection. */
   request(): Readonly<Record<string, unknown>> {
     this.forget()
     const { token, url } = this.#network.streams.expect((socket) => this.#attach(socket))
@@ -93,7 +93,7 @@ export class CallStream {
   readonly mark = (name: string): void => this.#batches.mark(name)
   readonly clear = (): void => this.#batches.clear()
 
-  /** Ends the connection; nothing is told after that. */
+  /** Ends the connection; nothing is reported after that. */
   close(): void {
     this.forget()
     this.#batches.close()

@@ -9,7 +9,7 @@ import { Effect } from "effect"
  */
 export interface DoneKeys {
   readonly has: (key: string) => Effect.Effect<boolean>
-  /** Never fails: without the file the order is only carried out again. */
+  /** Never fails: without the file a repeated order is carried out again. */
   readonly add: (key: string) => Effect.Effect<void>
 }
 

@@ -15,7 +15,7 @@ const withCode = (payload: CallPayload) => {
   return code === undefined ? {} : { code }
 }
 
-/** Ends that nobody on the line has caused. */
+/** Ends of a call that neither party has caused. */
 const broken: ReadonlySet<string> = new Set(["time_limit", "timeout", "not_found"])
 
 /** How an answered call has ended. */
@@ -50,7 +50,7 @@ export const outcomeOf = (payload: CallPayload): DialFailed["outcome"] => {
   }
 }
 
-/** What it is called to people. */
+/** The cause as text for people. */
 export const reasonOf = (payload: CallPayload): string => {
   const code = codeOf(payload)
   const word = payload.hangup_cause ?? "no cause"

@@ -20,7 +20,7 @@ const partyOf = (text: string | null | undefined): string | null => {
 const headersOf = ({ custom_headers, sip_headers }: CallPayload): Readonly<Record<string, string>> =>
   Object.fromEntries([...(sip_headers ?? []), ...(custom_headers ?? [])].map(({ name, value }) => [name, value]))
 
-/** How Telnyx calls a refusal; it knows two. */
+/** Telnyx's name of a refusal; it has two. */
 const causes: { readonly [C in RejectCause]: "USER_BUSY" | "CALL_REJECTED" } = {
   busy: "USER_BUSY",
   declined: "CALL_REJECTED",

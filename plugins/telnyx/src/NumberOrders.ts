@@ -3,7 +3,7 @@ import { carrierError, carrierUnavailable } from "@svc/providers/CarrierApi"
 import { Effect, Schema } from "effect"
 import type { TelnyxApi } from "./TelnyxApi.ts"
 
-/** How often, and how many times, an order is looked at until it is decided: 20 s in all. */
+/** The interval and the number of polls until an order is decided: 20 s in all. */
 const pollEvery = "1 second"
 const mostPolls = 20
 

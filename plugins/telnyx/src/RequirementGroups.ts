@@ -3,7 +3,7 @@ import { carrierError, carrierUnavailable } from "@svc/providers/CarrierApi"
 import { Effect, Schema } from "effect"
 import { dataOf, listOf, type TelnyxApi } from "./TelnyxApi.ts"
 
-/** The group of demands that a number of one type and country meets ("Requirement Groups"). */
+/** The group of requirements for numbers of one type and country ("Requirement Groups"). */
 const Group = Schema.Struct({
   id: Schema.String,
   phone_number_type: Schema.optional(Schema.String),
@@ -71,7 +71,7 @@ export const submitGroup = (
     readonly country: string
     readonly type: NumberType
     readonly addressId: string
-    /** The ids of the demands that an address meets. */
+    /** The ids of the requirements that an address meets. */
     readonly addressDemands: ReadonlyArray<string>
     readonly existing: Group | undefined
   }

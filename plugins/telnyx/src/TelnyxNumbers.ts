@@ -11,7 +11,7 @@ import type { TelnyxApi } from "./TelnyxApi.ts"
 
 const types: ReadonlyArray<NumberType> = ["local", "mobile", "toll_free"]
 
-/** How often a number that was bought is looked for, a second apart. */
+/** How often a number that was bought is looked up, once a second. */
 const mostLooks = 4
 
 /** `GET /available_phone_numbers`. */
@@ -85,8 +85,8 @@ export const make = (options: {
         Effect.map(
           ({ data }): ReadonlyArray<OfferedNumber> =>
             data.flatMap((entry) => {
-              const { phone_number: number, phone_number_type: told } = entry
-              const isAnother = told !== undefined && told !== null && told !== type
+              const { phone_number: number, phone_number_type: foundType } = entry
+              const isAnother = foundType !== undefined && foundType !== null && foundType !== type
               return isE164(number) && !isAnother ? [{ number, country, type, area: areaOf(entry) }] : []
             })
         )

@@ -42,7 +42,7 @@ export type MessagePayload = typeof MessagePayload.Type
 export type WebhookEvent =
   | { readonly _tag: "Call"; readonly id: string; readonly type: string; readonly payload: CallPayload }
   | { readonly _tag: "Message"; readonly id: string; readonly payload: MessagePayload }
-  /** An event that is of no use here, such as the receipt of a message. */
+  /** An event that the plugin does not use, such as the receipt of a message. */
   | { readonly _tag: "Other"; readonly type: string }
 
 const Envelope = Schema.parseJson(
