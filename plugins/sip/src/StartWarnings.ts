@@ -2,7 +2,7 @@ import { isIP } from "node:net"
 import { matcher } from "./Cidr.ts"
 import type { Trunk } from "./Trunk.ts"
 
-/** This machine and private networks. Sources that are allowed without SVC_SIP_ALLOW, beside the trunks. */
+/** This machine and private networks: without SVC_SIP_ALLOW they are allowed, in addition to the trunks. */
 export const privateRanges: ReadonlyArray<string> = [
   "127.0.0.0/8",
   "10.0.0.0/8",

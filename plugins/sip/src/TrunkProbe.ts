@@ -76,7 +76,7 @@ export const make = (signaling: () => Signaling): TrunkProbe => {
       const isChallenge = status === 401 || status === 407
       const again = isChallenge ? authorized(event.sent, event.response, trunk.account, 2, random()) : undefined
       if (again !== undefined) perform(agent.request(event.call, again))
-      // Without a name it is there, and only calls show whether it wants one.
+      // It is there. Without a user name, only calls show whether it requires one.
       else if ((isChallenge && trunk.account !== undefined) || status === 503) {
         done(failedWith(trunk, `answers OPTIONS with ${`${status} ${reason}`.trim()}`, status, false))
       } else done(healthy)
