@@ -43,7 +43,7 @@ export const startWarnings = (given: {
     const ours = theirs === undefined ? "" : addressFor(theirs)
     if (theirs === undefined || !isPrivate(ours)) return []
     return [
-      `the trunk of ${trunk.variable}_URI at ${theirs} is told to answer to ${ours}, a private address that it cannot ` +
+      `the trunk of ${trunk.variable}_URI at ${theirs} would have to answer to ${ours}, a private address that it cannot ` +
         "reach; set SVC_SIP_EXTERNAL_ADDRESS to the public address of this machine"
     ]
   })
