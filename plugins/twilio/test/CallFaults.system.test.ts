@@ -131,7 +131,7 @@ describe("A call of Twilio with faults", () => {
   )
 
   it.scopedLive(
-    "tells a transfer's ringing, shows our number for a call that we placed, and comes back by a new stream",
+    "reports a transfer's ringing, shows our number in a call that we placed, and comes back by a new stream",
     () =>
       Effect.gen(function* () {
         const { carrier, telephony } = yield* calls()
