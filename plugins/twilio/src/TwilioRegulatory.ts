@@ -20,6 +20,11 @@ const numberTypes: { readonly [type: string]: NumberType | undefined } = {
   toll_free: "toll_free"
 }
 
+/** The verdicts of an address in a country without regulations: Twilio sells each type of number with it. */
+const unregulated = (["local", "mobile", "toll_free"] as const).map(
+  (type): AddressVerdict => ({ type, status: "verified", rejection_reason: null })
+)
+
 /** What Twilio requires of every address. Its region may be left out; the city takes its place. */
 const fields = ["customer_name", "street", "city", "postcode", "country"] as const
 
@@ -246,7 +251,8 @@ export const make = (options: {
             const known = `Addresses/${encodeURIComponent(submission?.addressSid ?? submissionId)}.json`
             const body = yield* Effect.mapError(api.request("GET", known), carrierError)
             yield* sidIn(body)
-            if (submission !== undefined) return []
+            // Nothing was to be verified: no type of number has a regulation.
+            if (submission !== undefined) return unregulated
             return yield* new CarrierRefused({ reason: `${submissionId} is no submission at Twilio.` })
           }
           const now = yield* Clock.currentTimeMillis

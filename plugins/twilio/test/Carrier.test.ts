@@ -21,6 +21,14 @@ const made = Effect.gen(function* () {
 })
 
 const number = "+12125550107"
+const amsterdam = {
+  customer_name: "Example B.V.",
+  street: "Damrak 1",
+  city: "Amsterdam",
+  postcode: "1012 LG",
+  region: null,
+  country: "NL"
+}
 const formOf = (carrier: EmulatedTwilio, resource: string) =>
   carrier.requests
     .filter(({ method, path }) => method === "POST" && path.endsWith(resource))
@@ -94,14 +102,7 @@ describe("Numbers of Twilio", () => {
   it.scopedLive("get the address and the bundle of their submission", () =>
     Effect.gen(function* () {
       const { carrier, numbers, regulatory } = yield* made
-      const address = {
-        customer_name: "Example B.V.",
-        street: "Damrak 1",
-        city: "Amsterdam",
-        postcode: "1012 LG",
-        region: null,
-        country: "NL"
-      }
+      const address = amsterdam
       const { submission_id } = yield* regulatory.submit({ key: "key-1", address })
       expect(carrier.inventory.addresses).toHaveLength(1)
       expect(carrier.inventory.addresses[0]).toMatchObject({ CustomerName: "Example B.V.", Region: "Amsterdam" })
@@ -126,6 +127,21 @@ describe("Numbers of Twilio", () => {
       // A submission that is repeated makes nothing new.
       expect(yield* regulatory.submit({ key: "key-1", address })).toEqual({ submission_id })
       expect(carrier.inventory.addresses).toHaveLength(1)
+    })
+  )
+
+  it.scopedLive("need no bundle in a country without regulations, whose addresses are verified", () =>
+    Effect.gen(function* () {
+      const { carrier, regulatory } = yield* made
+      for (const country of ["US", "XK"]) {
+        const address = { ...amsterdam, country }
+        const { submission_id } = yield* regulatory.submit({ key: `key-${country}`, address })
+        expect(yield* regulatory.status(submission_id)).toEqual(
+          ["local", "mobile", "toll_free"].map((type) => ({ type, status: "verified", rejection_reason: null }))
+        )
+      }
+      expect(carrier.inventory.regulatory.Bundles).toEqual([])
+      expect((yield* Effect.flip(regulatory.status("ADunknown")))._tag).toBe("CarrierRefused")
     })
   )
 })

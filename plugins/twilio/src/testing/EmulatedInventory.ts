@@ -37,6 +37,7 @@ export class EmulatedInventory {
   /** Regulatory compliance, below `/v2/RegulatoryCompliance/`. */
   answerRegulatory(method: string, path: string, form: Query): Answer {
     if (path === "Regulations") {
+      if (form["IsoCountry"] === "XK") return notFound
       const types = form["IsoCountry"] === "NL" ? ["local", "mobile"] : []
       const requirements = {
         end_user: [{ type: "business" }],
@@ -64,6 +65,8 @@ export class EmulatedInventory {
   /** Numbers and addresses, below the account. */
   answer(method: string, path: string, form: Query): Answer {
     if (path.startsWith("AvailablePhoneNumbers/")) return this.#search(path, form)
+    const address = this.addresses.find(({ sid }) => path === `Addresses/${sid}.json`)
+    if (address !== undefined && method === "GET") return [200, address]
     if (path === "Addresses.json") return this.#collection(this.addresses, "addresses", method, form, "AD")
     if (path === "IncomingPhoneNumbers.json") return method === "POST" ? this.#buy(form) : this.#list(form)
     const [, sid] = path.match(/^IncomingPhoneNumbers\/(\w+)\.json$/) ?? []
