@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto"
 import { describe, expect, it } from "@effect/vitest"
 import { makeFailures } from "@svc/providers/RequestFailed"
 import * as WebSocketClient from "@svc/providers/WebSocketClient"
 import { Effect, Fiber, Queue } from "effect"
+import { signatureOf } from "../src/Signature.ts"
 import { startAt } from "../src/testing/TwilioSetup.ts"
 import { calls, numbers, speak, until } from "./TestCalls.ts"
 
@@ -69,6 +71,37 @@ describe("An incoming call of Twilio", () => {
       const large = yield* Effect.promise(() => fetch(url, { method: "POST", body: "x".repeat(70_000) }))
       expect(large.status).toBe(413)
       expect(yield* Queue.size(incoming)).toBe(0)
+    })
+  )
+
+  it.scopedLive("is offered for a query as it was sent, and for a body of JSON with its hash", () =>
+    Effect.gen(function* () {
+      const { carrier, incoming, server } = yield* calls()
+      const voice = `${server.origin}/telephony/twilio/voice`
+      const fields = { From: numbers.from, To: numbers.to, CallStatus: "ringing" }
+      for (const query of ["Body=It's+amazing", "Body=It's%20amazing", "x"]) {
+        yield* Effect.fork(carrier.post(`${voice}?${query}`, { ...fields, CallSid: `CA${query}` }))
+        const offered = yield* Queue.take(incoming)
+        expect(offered).toMatchObject({ ...numbers, id: `CA${query}` })
+        offered.reject("busy")
+      }
+      const body = JSON.stringify({ ...fields, CallSid: "CAjson" })
+      const send = (hash: string, text = body) => {
+        const url = `${voice}?bodySHA256=${hash}`
+        const headers = {
+          "content-type": "application/json",
+          "x-twilio-signature": signatureOf(carrier.authToken, url, new Map())
+        }
+        return Effect.promise(() => fetch(url, { method: "POST", headers, body: text }))
+      }
+      const hashOf = (text: string) => createHash("sha256").update(text).digest("hex")
+      expect((yield* send(hashOf("{}"))).status).toBe(403)
+      expect((yield* send(hashOf("[]"), "[]")).status).toBe(400)
+      const answer = yield* Effect.fork(send(hashOf(body)))
+      const offered = yield* Queue.take(incoming)
+      expect(offered).toMatchObject({ ...numbers, id: "CAjson" })
+      offered.reject("busy")
+      expect((yield* Fiber.join(answer)).status).toBe(200)
     })
   )
 
