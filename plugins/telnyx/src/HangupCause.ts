@@ -21,7 +21,8 @@ const broken: ReadonlySet<string> = new Set(["time_limit", "timeout", "not_found
 /** How an answered call has ended. */
 export const endedBy = (payload: CallPayload): Ended => {
   const { hangup_cause: word, hangup_source: source } = payload
-  const cause = word ?? "unspecified"
+  // A hang-up without a cause is a normal one; `unspecified` is Telnyx's word for one that it cannot explain.
+  const cause = word ?? "no cause"
   const isFailed = broken.has(cause) || (cause === "unspecified" && source !== "caller" && source !== "callee")
   return {
     _tag: "Ended",

@@ -18,7 +18,11 @@ const partyOf = (text: string | null | undefined): string | null => {
 }
 
 const headersOf = ({ custom_headers, sip_headers }: CallPayload): Readonly<Record<string, string>> =>
-  Object.fromEntries([...(sip_headers ?? []), ...(custom_headers ?? [])].map(({ name, value }) => [name, value]))
+  Object.fromEntries(
+    [...(sip_headers ?? []), ...(custom_headers ?? [])].flatMap((header) =>
+      header === null ? [] : [[header.name, header.value]]
+    )
+  )
 
 /** Telnyx's name of a refusal; it has two. */
 const causes: { readonly [C in RejectCause]: "USER_BUSY" | "CALL_REJECTED" } = {
