@@ -320,8 +320,12 @@ export class TelnyxCall implements CallListener {
 
   #hangupNow(): void {
     const id = this.#id
-    if (id === undefined) return
     this.#forget()
+    if (id === undefined) {
+      // `identify` hangs it up when Telnyx reports it after all.
+      this.#stream.close()
+      return
+    }
     this.#network.fork(
       Effect.zipRight(
         Effect.map(this.#network.commands.hangup(id), () => this.#stream.close()),
