@@ -1,38 +1,41 @@
 import { createHash } from "node:crypto"
-import { mkdir, stat, writeFile } from "node:fs/promises"
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect } from "effect"
 
-/**
- * Orders that were carried out, by their keys, in files of this server, for operations whose keys the carrier does not
- * keep.
- */
-export interface DoneKeys {
-  readonly has: (key: string) => Effect.Effect<boolean>
-  /** Never fails: without the file a repeated order is carried out again. */
-  readonly add: (key: string) => Effect.Effect<void>
+/** Which rent each release is to end, in files of this server: Telnyx keeps no key of ours for it. */
+export interface ReleaseLog {
+  /** Telnyx's id of the rent of a release; null: there was none; undefined: the key is new. */
+  readonly rentOf: (key: string) => Effect.Effect<string | null | undefined>
+  /**
+   * Written before the rent is ended, so that a repetition does not end a later rent of the number. Never fails: without
+   * the file the release is known until the server stops.
+   */
+  readonly add: (key: string, rent: string | null) => Effect.Effect<void>
 }
 
-export const make = (folder: string): DoneKeys => {
-  const known = new Set<string>()
+export const make = (folder: string): ReleaseLog => {
+  const known = new Map<string, string | null>()
   const pathOf = (key: string): string => join(folder, createHash("sha256").update(key).digest("hex"))
   return {
-    has: (key) =>
-      known.has(key)
-        ? Effect.succeed(true)
-        : Effect.tryPromise(() => stat(pathOf(key))).pipe(
-            Effect.as(true),
-            Effect.orElseSucceed(() => false)
-          ),
-    add: (key) =>
+    rentOf: (key) => {
+      const rent = known.get(key)
+      if (rent !== undefined) return Effect.succeed(rent)
+      return Effect.tryPromise(() => readFile(pathOf(key), "utf8")).pipe(
+        // An empty file: there was no rent.
+        Effect.map((id) => (id === "" ? null : id)),
+        Effect.orElseSucceed(() => undefined)
+      )
+    },
+    add: (key, rent) =>
       Effect.zipRight(
-        Effect.sync(() => void known.add(key)),
-        Effect.zipRight(
-          Effect.tryPromise(() => mkdir(folder, { recursive: true })),
-          Effect.tryPromise(() => writeFile(pathOf(key), ""))
-        ).pipe(
+        Effect.sync(() => void known.set(key, rent)),
+        Effect.tryPromise(() => mkdir(folder, { recursive: true })).pipe(
+          // A server that dies meanwhile must not leave an empty file.
+          Effect.zipRight(Effect.tryPromise(() => writeFile(`${pathOf(key)}.new`, rent ?? ""))),
+          Effect.zipRight(Effect.tryPromise(() => rename(`${pathOf(key)}.new`, pathOf(key)))),
           Effect.catchAll(({ error }) =>
-            Effect.logWarning(`An order that was carried out could not be noted in ${folder}: ${String(error)}`)
+            Effect.logWarning(`The release of a number could not be noted in ${folder}: ${String(error)}`)
           )
         )
       )

@@ -1,27 +1,19 @@
 import { CarrierRefused, type CarrierUnavailable, type NumberType } from "@svc/providers/Carrier"
 import { carrierError, carrierUnavailable } from "@svc/providers/CarrierApi"
 import { Effect, Schema } from "effect"
-import { dataOf, listOf, type TelnyxApi } from "./TelnyxApi.ts"
+import { dataOf, listOf, rowsOf, type TelnyxApi } from "./TelnyxApi.ts"
+
+const Text = Schema.optional(Schema.NullOr(Schema.String))
 
 /** The group of requirements for numbers of one type and country ("Requirement Groups"). */
 const Group = Schema.Struct({
   id: Schema.String,
-  phone_number_type: Schema.optional(Schema.String),
-  customer_reference: Schema.optional(Schema.NullOr(Schema.String)),
-  status: Schema.optional(Schema.String),
-  regulatory_requirements: Schema.optional(
-    Schema.NullOr(
-      Schema.Array(
-        Schema.Struct({
-          requirement_id: Schema.optional(Schema.String),
-          status: Schema.optional(Schema.NullOr(Schema.String))
-        })
-      )
-    )
-  )
+  phone_number_type: Text,
+  customer_reference: Text,
+  status: Text
 })
 export type Group = typeof Group.Type
-const decodeGroups = Schema.decodeUnknown(Schema.Array(Group))
+const readGroups = rowsOf(Group)
 const decodeGroup = Schema.decodeUnknown(Group)
 
 const noGroup = () => carrierUnavailable({ reason: "Telnyx answered with no requirement group" })
@@ -30,7 +22,7 @@ const noGroup = () => carrierUnavailable({ reason: "Telnyx answered with no requ
 const referenceOf = (key: string, type: NumberType): string => `${key}:${type}`
 
 /** Lists come as they are or in `data`. */
-const itemsOf = (body: unknown): unknown => (Array.isArray(body) ? body : listOf(body))
+const itemsOf = (body: unknown): ReadonlyArray<unknown> | undefined => (Array.isArray(body) ? body : listOf(body))
 
 /** The groups that were made for a submission with this key. */
 export const groupsOf = (
@@ -56,8 +48,9 @@ export const groupsOf = (
         }),
         carrierUnavailable
       )
-      const groups = yield* Effect.mapError(decodeGroups(itemsOf(body)), noGroup)
-      const group = groups.find(({ customer_reference }) => customer_reference === reference)
+      const items = itemsOf(body)
+      if (items === undefined) return yield* noGroup()
+      const group = readGroups(items).find(({ customer_reference }) => customer_reference === reference)
       if (group !== undefined) found.set(type, group)
     }
     return found
