@@ -11,6 +11,7 @@ import * as Parser from "./message/Parser.ts"
 import { serialize } from "./message/Serializer.ts"
 import type { Transport } from "./Settings.ts"
 import { isReliable, type Peer } from "./transaction/Peer.ts"
+import { responsePeer } from "./transaction/ReceivedVia.ts"
 import { usualTiming } from "./transaction/Timing.ts"
 import { addressFor, bracketed, isUnspecified } from "./transport/LocalAddress.ts"
 import { literal, locate, type Names } from "./transport/Locator.ts"
@@ -210,8 +211,10 @@ export const open = (
       if (parsed._tag !== "Message") return
       const admission = auth.admit(parsed.message, peer, now())
       if (admission._tag === "Pass") perform(agent.receive(bytes, peer, now()))
-      else if (admission._tag === "Respond") respond(admission.response, peer, bytes.length)
-      else if (admission.reason !== undefined) {
+      else if (admission._tag === "Respond") {
+        const { message } = parsed
+        respond(admission.response, message._tag === "Request" ? responsePeer(message, peer) : peer, bytes.length)
+      } else if (admission.reason !== undefined) {
         ignore(peer.address, `${admission.reason}; its phones have to use a name and password of SVC_SIP_USERS`)
       }
     }

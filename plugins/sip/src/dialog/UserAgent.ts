@@ -5,7 +5,7 @@ import * as Parser from "../message/Parser.ts"
 import { serialize } from "../message/Serializer.ts"
 import { decimal, paramOf } from "../message/Syntax.ts"
 import { isReliable, onFlow, type Peer } from "../transaction/Peer.ts"
-import { withSource } from "../transaction/ReceivedVia.ts"
+import { responsePeer, withSource } from "../transaction/ReceivedVia.ts"
 import type { Timing } from "../transaction/Timing.ts"
 import * as Transactions from "../transaction/Transactions.ts"
 import { sourceOf } from "../transport/SourceLimits.ts"
@@ -84,7 +84,7 @@ export class UserAgent {
       reason.slice(0, 120),
       this.#options.random().slice(0, 16)
     )
-    return [{ _tag: "Send", message: response, peer }]
+    return [{ _tag: "Send", message: response, peer: responsePeer(request, peer) }]
   }
 
   /** Whether a message belongs to a transaction or a call that there is; others may come from any source. */
