@@ -7,12 +7,14 @@ import type { Route } from "@svc/providers/Route"
 import * as SharedTimeout from "@svc/providers/SharedTimeout"
 import { type CallLeg, DialFailed, type IncomingCall, type Outbound } from "@svc/providers/Telephony"
 import { Effect, FiberSet, Queue, Schedule, type Scope, Stream } from "effect"
+import type { CallNetwork, DestinationState, StartedCall } from "./CallNetwork.ts"
 import { finalStatus } from "./CallStatus.ts"
 import { DialledCall } from "./DialledCall.ts"
 import { OfferedCall } from "./OfferedCall.ts"
+import { RecentSids } from "./RecentSids.ts"
 import { readStreamMessage } from "./StreamMessage.ts"
 import type { TwilioApi } from "./TwilioApi.ts"
-import { type CallNetwork, type StartedCall, TwilioCall } from "./TwilioCall.ts"
+import { TwilioCall } from "./TwilioCall.ts"
 import * as Twiml from "./Twiml.ts"
 import type { Webhooks } from "./Webhook.ts"
 
@@ -30,6 +32,15 @@ export interface TwilioCalls {
   readonly incoming: Stream.Stream<IncomingCall>
   readonly outbound: Outbound
   readonly routes: ReadonlyArray<Route>
+}
+
+/** The state of the calls to the destinations of a transfer, by the list of them. */
+const destinationOf = (body: unknown): DestinationState => {
+  const { calls }: { readonly calls?: unknown } = Object(body)
+  if (!Array.isArray(calls)) return "unknown"
+  const states: ReadonlyArray<unknown> = calls.map((one) => Object(one).status)
+  if (states.includes("in-progress")) return "answered"
+  return states.every((state) => finalStatus(state) !== undefined) ? "none" : "ringing"
 }
 
 /** The calls of the account. `detectsMachines`: Twilio decides who answered the calls that we place. */
@@ -64,7 +75,8 @@ export const make = (options: {
     const calls = new Map<string, TwilioCall>()
     /** Calls that came in, by SID, the oldest first. Kept when they are over. */
     const offers = new Map<string, OfferedCall>()
-    const answered = new Set<string>()
+    /** Calls that had a leg, incoming and outgoing ones. */
+    const answered = new RecentSids(mostRemembered)
     /** Calls that are being placed, by the key of their webhooks. */
     const dials = new Map<string, DialledCall>()
 
@@ -127,6 +139,14 @@ export const make = (options: {
               const { status } = Object(body)
               done(finalStatus(status), status === "in-progress")
             }
+          })
+        )
+      },
+      askDestination: (sid, done) => {
+        run(
+          Effect.match(api.request("GET", "Calls.json", { ParentCallSid: sid }), {
+            onFailure: () => done("unknown"),
+            onSuccess: (body) => done(destinationOf(body))
           })
         )
       },

@@ -160,6 +160,20 @@ describe("A call of Twilio with faults", () => {
       })
   )
 
+  it.scopedLive("is transferred although the answer of the destination is not reported, because Twilio is asked", () =>
+    Effect.gen(function* () {
+      const { carrier, connect } = yield* calls()
+      carrier.addPhone("+12025557005", "answers")
+      carrier.faults.dropped = (url) => url.includes("/destination")
+      const { call, leg, tags } = yield* connect
+      leg.transferBlind?.("+12025557005")
+      yield* until("the outcome", () => tags().includes("transfer completed"))
+      expect(tags()).toEqual(["media off", "transfer completed"])
+      const asked = carrier.requests.filter(({ query }) => query.get("ParentCallSid") === call.sid)
+      expect([asked.length, call.isOver]).toEqual([1, false])
+    })
+  )
+
   it.scopedLive("that we place is placed once when the answer is lost, and found by its status", () =>
     Effect.gen(function* () {
       const { carrier, telephony } = yield* calls()
