@@ -2,6 +2,7 @@ import { frameBytes } from "@svc/providers/Audio"
 import { BatchedMedia } from "@svc/providers/BatchedMedia"
 import type { RouteSocket } from "@svc/providers/Route"
 import type { CallEvent } from "@svc/providers/Telephony"
+import { Effect } from "effect"
 import type { CallNetwork } from "./CallNetwork.ts"
 import { type Codec, converter } from "./Codec.ts"
 import { clearMessage, type MediaMessage, markMessage, mediaMessage, readMediaMessage } from "./MediaMessage.ts"
@@ -32,7 +33,8 @@ export class CallStream {
   readonly #listener: StreamListener
   readonly #batches: BatchedMedia
   readonly #times = new PacketTimes()
-  #token: string | undefined
+  /** The connection that was requested and is not open yet. */
+  #requested: { readonly token: string; readonly fields: Readonly<Record<string, unknown>> } | undefined
   #socket: RouteSocket | undefined
   #isStarted = false
   #convert: (audio: Uint8Array) => Uint8Array = (audio) => audio
@@ -73,20 +75,35 @@ export class CallStream {
   request(): Readonly<Record<string, unknown>> {
     this.forget()
     const { token, url } = this.#network.streams.expect((socket) => this.#attach(socket))
-    this.#token = token
-    return {
+    const fields = {
       stream_url: url,
       stream_track: "inbound_track",
       stream_codec: this.#codec.name,
       stream_bidirectional_mode: "rtp",
       stream_bidirectional_codec: this.#codec.name
     }
+    this.#requested = { token, fields }
+    return fields
   }
+
+  /** Requests the connection once more, if Telnyx has not opened it. The first request may still be met. Never fails. */
+  readonly requestMissing: Effect.Effect<void> = Effect.suspend(() => {
+    const id = this.#callControlId()
+    if (id === undefined || this.#requested === undefined) return Effect.void
+    return Effect.catchAll(
+      Effect.asVoid(this.#network.commands.command(id, "streaming_start", this.#requested.fields)),
+      ({ reason }) =>
+        Effect.sync(() => {
+          if (this.#requested === undefined) return
+          this.#network.log.warning(`Telnyx did not open the media connection of a call: ${reason}`)
+        })
+    )
+  })
 
   /** The connection that was asked for is no longer expected. */
   forget(): void {
-    if (this.#token !== undefined) this.#network.streams.forget(this.#token)
-    this.#token = undefined
+    if (this.#requested !== undefined) this.#network.streams.forget(this.#requested.token)
+    this.#requested = undefined
   }
 
   readonly send = (frame: Uint8Array): void => this.#batches.send(frame)
@@ -104,7 +121,7 @@ export class CallStream {
   }
 
   #attach(socket: RouteSocket): void {
-    this.#token = undefined
+    this.#requested = undefined
     const former = this.#socket
     this.#socket = socket
     this.#isStarted = false

@@ -85,7 +85,10 @@ export const take = (
           preferred_codecs: "PCMU,PCMA",
           webhook_url: network.webhookUrl
         })
-        .pipe(Effect.mapError(({ reason }) => new CallGone({ reason: `Telnyx did not answer the call: ${reason}` })))
+        .pipe(
+          Effect.mapError(({ reason }) => new CallGone({ reason: `Telnyx did not answer the call: ${reason}` })),
+          Effect.tap(() => Effect.sync(() => call.expectStream()))
+        )
       const connected = Effect.mapError(
         call.connected,
         (hangup) => new CallGone({ reason: `the caller hung up: ${reasonOf(hangup)}` })

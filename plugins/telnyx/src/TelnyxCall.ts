@@ -3,6 +3,7 @@ import { Deferred, Effect, FiberId } from "effect"
 import type { CallListener, CallNetwork } from "./CallNetwork.ts"
 import { CallStream } from "./CallStream.ts"
 import type { Codec } from "./Codec.ts"
+import { DigitCount, type DigitSource } from "./DigitCount.ts"
 import { endedBy, verdictOf } from "./HangupCause.ts"
 import { LegEvents } from "./LegEvents.ts"
 import { Transfer } from "./Transfer.ts"
@@ -10,6 +11,8 @@ import type { CallPayload } from "./WebhookEvent.ts"
 
 /** How long the webhook of a hang-up may take after the end of the media, before another stream is requested. */
 const hangupGrace = "300 millis"
+/** How long Telnyx may take to open the media connection of an answered call, before it is requested once more. */
+const missingAfter = "2 seconds"
 /** How long Telnyx may take to open a media connection. */
 export const startLimit = "5 seconds"
 /** How long the webhook of a hang-up may take after Telnyx has said that a call is over. */
@@ -36,6 +39,7 @@ export interface CallOptions {
  * | state      | event                                    | next       | then                                         |
  * |------------|------------------------------------------|------------|----------------------------------------------|
  * | connecting | the media starts                         | live       |                                              |
+ * | connecting | no connection 2 s after the answer       | connecting | `streaming_start`, once, for the same token  |
  * | connecting | Telnyx hangs up                          | over       | `connected` fails                            |
  * | live       | the media connection ends                | live       | Media off; another stream is requested       |
  * | live       | it ends during a transfer                | live       | Media off; requested when the transfer fails |
@@ -57,8 +61,7 @@ export class TelnyxCall implements CallListener {
   #startedAt = 0
   #isAway = false
   #transfer: Transfer | undefined
-  /** How many digits each source has reported, and how many were emitted: both report each digit, in either order. */
-  readonly #digits = { stream: 0, webhook: 0, emitted: 0 }
+  readonly #digits = new DigitCount()
   #isAsking = false
   #isRinging: boolean
   readonly #commandsInOrder = Effect.unsafeMakeSemaphore(1)
@@ -116,6 +119,19 @@ export class TelnyxCall implements CallListener {
     return this.#stream.request()
   }
 
+  /**
+   * Telnyx has answered the call, and is to open the media connection. When it does not, the connection is requested once
+   * more at the same address, so that the first request may still be met.
+   */
+  expectStream(): void {
+    if (this.#isStreamExpected || this.#state !== "connecting") return
+    this.#isStreamExpected = true
+    const request = Effect.suspend(() => (this.#state === "connecting" ? this.#stream.requestMissing : Effect.void))
+    this.#network.fork(Effect.delay(request, missingAfter))
+  }
+
+  #isStreamExpected = false
+
   readonly onWebhook = (type: string, payload: CallPayload): void => {
     if (this.#state === "over") return
     if (type === "call.hangup") {
@@ -123,6 +139,7 @@ export class TelnyxCall implements CallListener {
       else this.#end(endedBy(payload))
       return
     }
+    if (type === "call.answered") this.expectStream()
     const verdict = verdictOf(type, payload)
     if (verdict !== undefined) this.#emit({ _tag: "Answerer", verdict })
     else if (type === "call.dtmf.received") this.#onDigit("webhook", payload.digit ?? "")
@@ -214,12 +231,9 @@ export class TelnyxCall implements CallListener {
     )
   }
 
-  #onDigit(source: "stream" | "webhook", digit: string): void {
-    if (!/^[0-9*#A-Da-d]$/.test(digit)) return
-    this.#digits[source]++
-    if (this.#digits[source] <= this.#digits.emitted) return
-    this.#digits.emitted = this.#digits[source]
-    this.#emit({ _tag: "Dtmf", digit: digit.toUpperCase(), source: "signaling" })
+  #onDigit(source: DigitSource, digit: string): void {
+    const counted = this.#digits.count(source, digit)
+    if (counted !== undefined) this.#emit({ _tag: "Dtmf", digit: counted, source: "signaling" })
   }
 
   #onStarted(): void {
