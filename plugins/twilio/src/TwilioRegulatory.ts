@@ -28,6 +28,9 @@ const unregulated = (["local", "mobile", "toll_free"] as const).map(
 /** What Twilio requires of every address. Its region may be left out; the city takes its place. */
 const fields = ["customer_name", "street", "city", "postcode", "country"] as const
 
+/** Pages of a list that are read at most. */
+const mostPages = 100
+
 /** A regulation of a country for one type of number. */
 interface Regulation {
   readonly sid: string
@@ -128,16 +131,20 @@ export const make = (options: {
       readonly resource: string
       readonly field: string
       readonly name: string
+      /** Whether Twilio can search it by its friendly name; otherwise all of it is read. */
+      readonly hasNameFilter: boolean
       readonly form: Form
     }) =>
       Effect.gen(function* () {
-        const { field, form, name, request, resource } = what
-        const known = yield* request("GET", resource, { FriendlyName: name, PageSize: "50" }).pipe(
-          Effect.mapError(carrierUnavailable),
-          Effect.flatMap((body) => listIn(body, field))
-        )
-        const found = known.find((one) => Object(one).friendly_name === name)
-        if (found !== undefined) return yield* sidIn(found)
+        const { field, form, hasNameFilter, name, request, resource } = what
+        let page: string | undefined = resource
+        for (let n = 0; page !== undefined && n < mostPages; n++) {
+          const query = n === 0 ? { PageSize: "1000", ...(hasNameFilter && { FriendlyName: name }) } : {}
+          const body: unknown = yield* Effect.mapError(request("GET", page, query), carrierUnavailable)
+          const found = (yield* listIn(body, field)).find((one) => Object(one).friendly_name === name)
+          if (found !== undefined) return yield* sidIn(found)
+          page = api.nextRegulatory(body)
+        }
         const made = yield* Effect.mapError(request("POST", resource, { ...form, FriendlyName: name }), carrierError)
         return yield* sidIn(made)
       })
@@ -148,6 +155,7 @@ export const make = (options: {
         resource: "Addresses.json",
         field: "addresses",
         name: friendlyName(key),
+        hasNameFilter: true,
         form: {
           CustomerName: address.customer_name,
           Street: address.street,
@@ -168,22 +176,22 @@ export const make = (options: {
           resource: "Bundles",
           field: "results",
           name,
+          hasNameFilter: true,
           form: { Email: email, RegulationSid: regulation.sid }
         })
         const bundle = yield* Effect.mapError(request("GET", `Bundles/${sid}`), carrierUnavailable)
         if (Object(bundle).status !== "draft") return sid
         const items: Array<string> = []
+        const unnamed = { request, field: "results", hasNameFilter: false }
         if (regulation.endUser !== undefined) {
           const attributes = JSON.stringify({ business_name: address.customer_name })
           const form = { Type: regulation.endUser, Attributes: attributes }
-          items.push(yield* findOrMake({ request, resource: "EndUsers", field: "results", name, form }))
+          items.push(yield* findOrMake({ ...unnamed, resource: "EndUsers", name, form }))
         }
         for (const Type of new Set(regulation.documents)) {
           const form = { Type, Attributes: JSON.stringify({ address_sids: [addressSid] }) }
           const document = `${name.slice(0, 30)} ${Type}`.slice(0, 64)
-          items.push(
-            yield* findOrMake({ request, resource: "SupportingDocuments", field: "results", name: document, form })
-          )
+          items.push(yield* findOrMake({ ...unnamed, resource: "SupportingDocuments", name: document, form }))
         }
         for (const ObjectSid of items) {
           // One that is assigned already is refused.

@@ -188,6 +188,7 @@ export const emulatedTwilio: Effect.Effect<EmulatedTwilio, never, Scope.Scope> =
     }
   })
 
+  inventory.origin = server.origin
   const self: EmulatedTwilio = {
     origin: server.origin,
     accountSid,
