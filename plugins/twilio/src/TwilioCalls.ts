@@ -215,8 +215,13 @@ export const make = (options: {
         })
         run(
           Effect.match(request, {
-            onFailure: ({ code, outcome, reason }) => dialled.notPlaced(reason, code, outcome === "unknown"),
-            onSuccess: (body) => dialled.placed(String(Object(body).sid))
+            onFailure: ({ code, outcome, reason, status = 0 }) =>
+              dialled.notPlaced(reason, code, outcome !== "unknown" ? "refused" : status >= 500 ? "unclear" : "lost"),
+            onSuccess: (body) => {
+              const sid: unknown = Object(body).sid
+              if (typeof sid === "string" && sid !== "") dialled.placed(sid)
+              else dialled.notPlaced("Twilio's answer has no sid", undefined, "unclear")
+            }
           })
         )
         return Effect.sync(() => dialled.giveUp())
@@ -226,11 +231,14 @@ export const make = (options: {
       webhooks.route("/voice", (request) => {
         const sid = request.field("CallSid")
         const known = offers.get(sid)
+        if (answered.has(sid) && !calls.has(sid) && known?.isRequestedBy(request) === true) {
+          return Effect.succeed(Twiml.hangup)
+        }
         if (sid === "" || (answered.has(sid) && !calls.has(sid))) {
           return Effect.succeed({ forbidden: "The call is over; a request that is sent again starts no other." })
         }
         if (known !== undefined) return known.reply
-        const offer = new OfferedCall(request, { connect: network.connect, hangUp, begin })
+        const offer = new OfferedCall(request, { connect: network.connect, ask: network.ask, hangUp, begin })
         remember(sid, offer)
         Queue.unsafeOffer(incoming, offer.incoming)
         return offer.reply

@@ -200,6 +200,23 @@ describe("A call of Twilio with faults", () => {
     })
   )
 
+  it.scopedLive("that we place fails without its SID in a request, when the answer has none or is an error", () =>
+    Effect.gen(function* () {
+      const { carrier, telephony } = yield* calls()
+      const call = { callId: "call_out", to: "+1", from: numbers.to, formats: telephony.capabilities.formats }
+      const dial = telephony.outbound?.dial(call) ?? Effect.die("no outbound")
+      const statuses = [201, 500]
+      carrier.faults.intercept = ({ path }, response) => {
+        if (path.endsWith("/Calls.json")) response.writeHead(statuses.shift() ?? 500).end("{}")
+        return path.endsWith("/Calls.json")
+      }
+      const failures = yield* Effect.all([Effect.flip(dial), Effect.flip(dial)], { concurrency: 2 })
+      expect(failures.map(({ outcome }) => outcome)).toEqual(["failed", "failed"])
+      expect(failures.map(({ reason }) => reason).join()).toContain("Twilio's answer has no sid")
+      expect(carrier.requests.filter(({ path }) => path.includes("/Calls/"))).toEqual([])
+    })
+  )
+
   it.scopedLive("that we place fails with Twilio's reason and code when it is refused", () =>
     Effect.gen(function* () {
       const { carrier, telephony } = yield* calls()

@@ -114,10 +114,29 @@ describe("An incoming call of Twilio", () => {
       expect(yield* carrier.post(carrier.webhooks.voice, call.fields)).toBe(null)
       expect(carrier.answers.at(-1)?.status).toBe(403)
       expect(yield* Queue.size(incoming)).toBe(0)
+      // The first request once more.
+      expect(yield* carrier.post(carrier.webhooks.voice, { ...call.fields, CallStatus: "ringing" })).toContain(
+        "<Response><Hangup/></Response>"
+      )
+      expect(yield* Queue.size(incoming)).toBe(0)
       // Status callbacks that come late change nothing.
       yield* call.tellStatus()
       expect(carrier.answers.at(-1)?.status).toBe(204)
       expect(tags()).toEqual(["ended hangup"])
+    })
+  )
+
+  it.scopedLive("that ends before its stream is there is given up, also when its status is not reported", () =>
+    Effect.gen(function* () {
+      const { carrier, incoming } = yield* calls()
+      carrier.webhooks.status = undefined
+      const call = carrier.dial(numbers)
+      const offered = yield* Queue.take(incoming)
+      call.status = "completed"
+      const gone = yield* Effect.flip(
+        offered.answer({ callId: "call_1", formats: [{ encoding: "mulaw", sampleRate: 8000 }] })
+      )
+      expect([gone._tag, gone.reason]).toEqual(["CallGone", "the caller hung up"])
     })
   )
 
