@@ -106,7 +106,13 @@ export const submitGroup = (
       )
   })
 
-/** The group with which a number is ordered: the approved one of a submission, for the number's type. */
+/** Groups with these states cannot be used for an order. */
+const unusable: ReadonlySet<string> = new Set(["declined", "expired"])
+
+/**
+ * The group of a submission with which a number is ordered, for the number's type. With one that is not approved yet the
+ * order is pending at Telnyx until it is.
+ */
 export const groupFor = (
   api: TelnyxApi,
   submissionId: string,
@@ -115,10 +121,11 @@ export const groupFor = (
   Effect.gen(function* () {
     const { country, key } = yield* keyOf(api, submissionId)
     const groups = yield* groupsOf(api, key, country, ["local", "mobile", "toll_free"])
-    const approved = [...groups.values()].filter(({ status }) => status === "approved")
-    if (approved.length < 2) return approved[0]?.id
+    const usable = [...groups.values()].filter(({ status }) => !unusable.has(status ?? ""))
+    if (usable.length < 2) return usable[0]?.id
     const type = yield* typeOf(api, number)
-    return (approved.find(({ phone_number_type }) => phone_number_type === type) ?? approved[0])?.id
+    const ofType = usable.find(({ phone_number_type }) => phone_number_type === type)
+    return (ofType ?? usable.find(({ status }) => status === "approved") ?? usable[0])?.id
   })
 
 /** The type of a number that is for sale. */

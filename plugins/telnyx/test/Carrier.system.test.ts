@@ -224,6 +224,32 @@ it.scopedLive("an address is verified for each type of number, and its group is 
   })
 )
 
+it.scopedLive("a number is ordered with a group that is not approved yet, and with none that was declined", () =>
+  Effect.gen(function* () {
+    const setup = yield* setUp({ settings: { connectionId: "app-1" } })
+    const { inventory, requests } = setup.carrier
+    inventory.groupPolls = 100
+    const { numbers, regulatory } = services(setup)
+    const { submission_id } = yield* regulatory.submit({ key: "addr:4", address })
+    const [first = "", second = "", third = ""] = inventory.forSale
+    const buy = (key: string, number: string) =>
+      numbers.purchase({ key, number, address: { ...address, submission_id } })
+    const [local, mobile] = inventory.groups
+    if (local === undefined || mobile === undefined) throw new Error("the groups are missing")
+    yield* buy("order:11", first)
+    local["status"] = "declined"
+    yield* buy("order:12", second)
+    mobile["status"] = "expired"
+    yield* buy("order:13", third)
+    const ordered = requests.filter(({ method, path }) => method === "POST" && path === "/v2/number_orders")
+    expect(ordered.map(({ json }) => json["phone_numbers"])).toEqual([
+      [{ phone_number: first, requirement_group_id: local["id"] }],
+      [{ phone_number: second, requirement_group_id: mobile["id"] }],
+      [{ phone_number: third }]
+    ])
+  })
+)
+
 it.scopedLive(
   "an address that Telnyx declines is rejected with a reason, and one in a country without demands is verified",
   () =>
