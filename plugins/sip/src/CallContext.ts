@@ -2,6 +2,7 @@ import type { HostLog } from "@svc/providers/Host"
 import { Effect, type Fiber, FiberId } from "effect"
 import type { JoinableCalls } from "./AttendedTransfer.ts"
 import type { Codec } from "./Codec.ts"
+import type { Account } from "./dialog/Account.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import type { PeerTimeouts } from "./PeerWatch.ts"
 import type { PhoneTargets } from "./PhoneTargets.ts"
@@ -21,10 +22,12 @@ export interface CallContext {
   /** In the order of preference. */
   readonly codecs: ReadonlyArray<Codec>
   readonly trunks: ReadonlyArray<Trunk>
-  /** The phones that have registered with us; undefined: no phone may register. */
+  /** The phones that have registered with us; undefined: none may. */
   readonly phones: PhoneTargets | undefined
-  /** The trunk to which a call from this address belongs; `user`: that of its Request-URI. */
+  /** The trunk that a call of this address belongs to, whose Request-URI has this user. */
   readonly trunkAt: (address: string, user: string | undefined) => Trunk | undefined
+  /** Our account at the trunk that has this address; undefined: the address is of no trunk, or the trunk has no account. */
+  readonly accountAt: (address: string, user: string | undefined) => Account | undefined
   readonly transfer: "auto" | "refer" | "bridge"
   /** Whether the audio of calls over a transport is encrypted. */
   readonly encryptionOver: (transport: Transport) => Encryption
@@ -69,7 +72,7 @@ export const callOptions = (context: CallContext, { call, peer, trunk, user }: C
       transfer === "bridge"
         ? undefined
         : (target) =>
-            // The peer cannot reach phones that have registered with us.
+            // Others do not reach the phones that have registered with us.
             context.phones?.at(target) === undefined
               ? {
                   target: targetAt(trunk, bracketed(peer), target),

@@ -140,7 +140,7 @@ export const take = (
         }
         state = "answered"
         sipCall = new SipCall(audio, events, callOptions(context, { call, peer: peer.address, trunk, user }))
-        command({ _tag: "Answer", sdp })
+        command({ _tag: "Answer", sdp, account: context.accountAt(peer.address, userOf(request.uri)) })
         for (const event of early) sipCall.on(event)
         sipCall.watch()
         const { leg } = sipCall

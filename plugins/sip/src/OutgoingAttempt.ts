@@ -9,13 +9,14 @@ import type { CallEvent } from "./dialog/Output.ts"
 import { LegEvents } from "./LegEvents.ts"
 import { contact } from "./message/Contact.ts"
 import type { Headers } from "./message/Message.ts"
+import * as Uri from "./message/Uri.ts"
 import { SipCall } from "./SipCall.ts"
 import { hostOf, type Trunk, transportOf } from "./Trunk.ts"
 import { adviceOf, advised, audioIn } from "./TrunkAdvice.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
 /**
- * A call was not answered. `isElsewhere`: the next trunk may be tried, because this one was not available.
+ * A call was not answered. `isElsewhere`: another trunk may be able to place it, because this one was not there.
  * `isUnreached`: no response came at all.
  */
 export class AttemptFailed extends Data.TaggedError("AttemptFailed")<{
@@ -23,6 +24,16 @@ export class AttemptFailed extends Data.TaggedError("AttemptFailed")<{
   readonly isElsewhere: boolean
   readonly isUnreached: boolean
 }> {}
+
+/** The URI of To: without the parameters that say how a request is sent (RFC 3261, table 1 in 19.1.1). */
+const toOf = (text: string): string => {
+  const uri = Uri.parse(text)
+  if (uri?._tag !== "Sip") return text
+  const params = uri.params.filter(
+    ({ name }) => !["transport", "maddr", "ttl", "method", "lr"].includes(name.toLowerCase())
+  )
+  return params.length === uri.params.length ? text : Uri.text({ ...uri, params })
+}
 
 /** Where one attempt goes. */
 export interface Attempt {
@@ -57,7 +68,7 @@ export const place = (
       if (isAnswered) events.emit(event)
       else if (event._tag === "Audio" && event.payload.length > 0) progress?.onEarlyMedia?.(event.payload, codec.format)
     }
-    // The peer's address: the host of the trunk, where that is an IP address.
+    // That by which the peer is seen: the trunk's, where it is an address already.
     const peer = hostOf(trunk)
     const address = signaling.addressFor(peer)
     const transport = transportOf(trunk)
@@ -132,7 +143,7 @@ export const place = (
           {
             uri,
             from: `<${from}>`,
-            to: `<${uri}>`,
+            to: `<${toOf(uri)}>`,
             contact: ours,
             headers,
             routes: [],

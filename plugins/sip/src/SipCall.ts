@@ -20,7 +20,7 @@ const holdAgainMs = 2100
 /** Milliseconds after the outcome of an attended transfer, until the ends of its calls are reported. */
 const afterOutcomeMs = 100
 
-/** Milliseconds after a BYE in which audio is still accepted: what was sent before the BYE comes on another socket. */
+/** Milliseconds after a BYE in which audio is still heard that was sent before it: it comes on another socket. */
 const lastAudioMs = 20
 
 export interface SipCallOptions {
@@ -36,8 +36,8 @@ export interface SipCallOptions {
   readonly now: () => number
   readonly peerTimeouts: PeerWatch.PeerTimeouts
   /**
-   * How a target is addressed in REFER, and by whom. It returns undefined when the peer cannot reach the target; it is
-   * undefined when legs do not transfer.
+   * How a target is addressed in REFER, and by whom; undefined: the peer cannot reach it, or, as a whole: legs do not
+   * transfer.
    */
   readonly refer: ((target: string) => { readonly target: string; readonly by: string } | undefined) | undefined
   /** Whether the engine joins a second leg where REFER is refused. */
@@ -74,7 +74,7 @@ export class SipCall {
     this.#aliveAt = options.now()
   }
 
-  /** To be called when the call is answered. The call ends when the peer is gone, or no longer sends anything. */
+  /** To be called when the call is answered: a peer that is gone, or sends nothing any more, ends it. */
   watch(): void {
     const { command, later, now, peerTimeouts } = this.#options
     if (this.events.isOver) return
@@ -170,7 +170,7 @@ export class SipCall {
       this.#attended = ({ reason, state }) => {
         this.#attended = undefined
         resume(state === "completed" ? Effect.void : new BridgeFailed({ reason: reason ?? state }))
-        // The engine must get the outcome first.
+        // First the engine learns the outcome.
         later(afterOutcomeMs, release)
       }
       command({ _tag: "Refer", target, by })
@@ -186,7 +186,7 @@ export class SipCall {
     })
   }
 
-  /** Delays the end of this call until the function that it returns is called. */
+  /** Keeps back the end of this call until the function is called that it gives. */
   #delayEnd(): () => void {
     this.#waitingEnds = []
     return () => {
@@ -201,10 +201,12 @@ export class SipCall {
     const { command } = this.#options
     switch (event._tag) {
       case "Confirmed":
+        this.#aliveAt = this.#options.now()
         // The offer was ours and is answered in the ACK.
-        if (event.sdp === undefined || (this.#media.agreed !== undefined && !this.#isAsked)) return
+        if (this.#media.agreed !== undefined && (event.sdp === undefined || !this.#isAsked)) return
         this.#isAsked = false
-        if (this.#media.accept(event.sdp)) this.#onDirection()
+        if (event.sdp === undefined) this.#end("failed", "488", "the peer's ACK has no answer to our offer")
+        else if (this.#media.accept(event.sdp)) this.#onDirection()
         else this.#end("failed", "488", "the peer's answer has no audio in common with us")
         return
       case "Offered": {
@@ -277,8 +279,9 @@ export class SipCall {
       this.#options.later(afterOutcomeMs, () => this.#end(cause === "failed" ? "failed" : "hangup", code, reason))
       return
     }
-    // Many trunks hang up the old call once the transfer is done, before or instead of the last NOTIFY.
-    if (this.#transfer?.hasRung === true) this.#onTransfer(200, "OK", "notify")
+    // Many trunks hang up the old call once the transfer is done, before or instead of all NOTIFYs.
+    const { hasRung = false, isAccepted = false } = this.#transfer ?? {}
+    if (hasRung || (isAccepted && cause === "hangup")) this.#onTransfer(200, "OK", "notify")
     const end = (): void => this.#end(cause === "failed" ? "failed" : "hangup", code, reason)
     if (cause === "failed") end()
     else this.#options.later(lastAudioMs, end)
@@ -302,7 +305,7 @@ export class SipCall {
     if (isDone) end()
   }
 
-  /** Offers hold or its end, unless the peer is in that state already. `left`: how often it may be offered. */
+  /** Offers hold or its end, where the peer is not held or free already. `left`: how often it may be offered. */
   #offerHold(left: number): void {
     if (this.events.isOver || left === 0 || this.#holds === this.#media.isHolding) return
     this.#offersLeft = left - 1
@@ -310,7 +313,7 @@ export class SipCall {
     this.#options.command({ _tag: "Offer", sdp: this.#media.offer() })
   }
 
-  /** The former negotiation stays in effect; 491: both sides made an offer at once (RFC 3261, 14.1). */
+  /** What was negotiated before goes on; with 491 our offer has met another one (RFC 3261, 14.1). */
   #onOfferRefused(status: number): void {
     if (this.#offersLeft === undefined) return
     const left = this.#offersLeft

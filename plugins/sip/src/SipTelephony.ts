@@ -161,6 +161,7 @@ export const layer = (
           sources.trunkAt(address, user) ??
           trunks.find(({ account }) => account !== undefined && account.username === user) ??
           trunks[0],
+        accountAt: (address, user) => sources.trunkAt(address, user)?.account,
         transfer,
         joinable: new AttendedTransfer.JoinableCalls(),
         peerTimeouts: {

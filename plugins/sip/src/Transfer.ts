@@ -10,9 +10,11 @@ export const failureOf = (status: number): Exclude<TransferState, "ringing" | "c
 /** A blind transfer in progress (RFC 3515): what REFER and its NOTIFYs mean. */
 export interface Transfer {
   readonly hasRung: boolean
+  /** The peer has accepted the REFER. */
+  readonly isAccepted: boolean
 }
 
-export const started: Transfer = { hasRung: false }
+export const started: Transfer = { hasRung: false, isAccepted: false }
 
 export type Progress = Extract<CallEvent, { readonly _tag: "TransferProgress" }>
 
@@ -25,6 +27,7 @@ export const step = (
   isFallback: boolean
 ): { readonly next: Transfer | "done"; readonly progress: Progress | undefined } => {
   const text = `${status} ${reason}`.trim()
+  if (from === "refer" && status < 300) return { next: { ...transfer, isAccepted: true }, progress: undefined }
   if (from === "refer") {
     const refused = isFallback && status !== 408
     const progress = {
@@ -38,7 +41,7 @@ export const step = (
   if (status < 180) return { next: transfer, progress: undefined }
   if (status < 200) {
     const progress = transfer.hasRung ? undefined : ({ _tag: "TransferProgress", state: "ringing" } as const)
-    return { next: { hasRung: true }, progress }
+    return { next: { ...transfer, hasRung: true }, progress }
   }
   if (status < 300) return { next: "done", progress: { _tag: "TransferProgress", state: "completed" } }
   return { next: "done", progress: { _tag: "TransferProgress", state: failureOf(status), reason: text } }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { type Health, healthy } from "@svc/providers/Health"
 import { Deferred, Effect } from "effect"
-import { authorized } from "./dialog/Account.ts"
+import { authorized, noCredentials, type SentCredentials } from "./dialog/Account.ts"
 import type { AgentEvent } from "./dialog/AgentEffect.ts"
 import type { Request } from "./message/Message.ts"
 import * as Message from "./message/Message.ts"
@@ -38,7 +38,12 @@ const optionsFor = (trunk: Trunk): Request => ({
 })
 
 export const make = (signaling: () => Signaling): TrunkProbe => {
-  const pending = new Map<string, { readonly trunk: Trunk; readonly answer: Deferred.Deferred<Health> }>()
+  interface Asked {
+    readonly trunk: Trunk
+    readonly answer: Deferred.Deferred<Health>
+    readonly credentials: SentCredentials
+  }
+  const pending = new Map<string, Asked>()
   const failedWith = (trunk: Trunk, what: string, status: number, isUnreached: boolean): Health => ({
     healthy: false,
     reason: advised(`the trunk of ${trunk.variable}_URI ${what}`, adviceOf(trunk, status, isUnreached))
@@ -48,7 +53,7 @@ export const make = (signaling: () => Signaling): TrunkProbe => {
       Effect.gen(function* () {
         const owner = `options ${random()}`
         const answer = yield* Deferred.make<Health>()
-        pending.set(owner, { trunk, answer })
+        pending.set(owner, { trunk, answer, credentials: noCredentials })
         const { agent, perform } = signaling()
         perform(agent.request(owner, optionsFor(trunk)))
         return yield* Deferred.await(answer).pipe(
@@ -74,9 +79,15 @@ export const make = (signaling: () => Signaling): TrunkProbe => {
       if (status < 200) return
       const { agent, perform } = signaling()
       const isChallenge = status === 401 || status === 407
-      const again = isChallenge ? authorized(event.sent, event.response, trunk.account, 2, random()) : undefined
-      if (again !== undefined) perform(agent.request(event.call, again))
-      // It is there. Without a user name, only calls show whether it requires one.
+      const number = (Message.cseq(event.sent)?.number ?? 0) + 1
+      const given = { account: trunk.account, salt: random(), credentials: asked.credentials }
+      const authenticated = isChallenge ? authorized(given, event.sent, event.response, number) : undefined
+      if (authenticated !== undefined) {
+        const [again, credentials] = authenticated
+        pending.set(event.call, { ...asked, credentials })
+        perform(agent.request(event.call, again))
+      }
+      // Without a name it is there, and only calls show whether it wants one.
       else if ((isChallenge && trunk.account !== undefined) || status === 503) {
         done(failedWith(trunk, `answers OPTIONS with ${`${status} ${reason}`.trim()}`, status, false))
       } else done(healthy)

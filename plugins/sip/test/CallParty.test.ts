@@ -105,6 +105,12 @@ describe("Transfer.step", () => {
         [200, "notify"]
       ])
     ).toEqual(["ringing", "completed"])
+    expect(
+      run([
+        [202, "refer"],
+        [200, "notify"]
+      ])
+    ).toEqual(["completed"])
     expect(run([[486, "notify"]])).toEqual(["busy"])
     expect(run([[480, "notify"]])).toEqual(["no-answer"])
     expect(run([[603, "notify"]])).toEqual(["rejected"])

@@ -100,7 +100,8 @@ class EarlyPhone {
   #answer(): void {
     if (this.#state !== "ringing" || this.#invite === undefined) return
     this.#state = "answered"
-    this.#respond(this.#invite, 200, [], this.#sdp)
+    // Our description is that of the 183, and is not repeated (RFC 3262, 5).
+    this.#respond(this.#invite, 200)
   }
 
   #respond(to: Message.Request, status: number, headers: Message.Headers = [], body?: Uint8Array): void {

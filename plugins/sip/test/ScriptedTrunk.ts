@@ -91,5 +91,5 @@ export const scriptedTrunk = (givenPort?: number, givenTrunkPort = 0) =>
       })
       return response("OPTIONS")
     })
-    return { acknowledge, ping, port: trunkPort, request, respond, response, rtp: rtp.socket, sdp, send }
+    return { acknowledge, next, ping, port: trunkPort, request, respond, response, rtp: rtp.socket, sdp, send }
   })

@@ -70,6 +70,29 @@ describe("An answered call", () => {
     }).pipe(Effect.scoped, Effect.provide(plugin(port, settings)))
   )
 
+  it.live("is transferred when the network hangs up after it has accepted REFER, without a NOTIFY", () =>
+    Effect.gen(function* () {
+      const { ask, events, leg, trunk } = yield* connected
+      leg.transferBlind?.("+4940")
+      trunk.respond(yield* trunk.request("REFER"), 202)
+      expect((yield* ask("BYE")).status).toBe(200)
+      expect([...(yield* Queue.takeN(events, 2))]).toMatchObject([
+        { _tag: "TransferProgress", state: "completed" },
+        { _tag: "Ended", cause: "hangup" }
+      ])
+    }).pipe(Effect.scoped, Effect.provide(plugin(port, settings)))
+  )
+
+  it.live("is not transferred when the other side hangs up before it accepts REFER", () =>
+    Effect.gen(function* () {
+      const { ask, events, leg, trunk } = yield* connected
+      leg.transferBlind?.("+4940")
+      yield* trunk.request("REFER")
+      yield* ask("BYE")
+      expect(yield* Queue.take(events)).toMatchObject({ _tag: "Ended", cause: "hangup" })
+    }).pipe(Effect.scoped, Effect.provide(plugin(port, settings)))
+  )
+
   it.live("says that the network refuses REFER, and goes on", () =>
     Effect.gen(function* () {
       const { ask, events, leg, trunk } = yield* connected

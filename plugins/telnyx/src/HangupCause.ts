@@ -15,14 +15,13 @@ const withCode = (payload: CallPayload) => {
   return code === undefined ? {} : { code }
 }
 
-/** Ends of a call that neither party has caused. */
+/** Ends that nobody on the line has caused. */
 const broken: ReadonlySet<string> = new Set(["time_limit", "timeout", "not_found"])
 
 /** How an answered call has ended. */
 export const endedBy = (payload: CallPayload): Ended => {
   const { hangup_cause: word, hangup_source: source } = payload
-  // A hang-up without a cause is a normal one; `unspecified` is Telnyx's word for one that it cannot explain.
-  const cause = word ?? "no cause"
+  const cause = word ?? "unspecified"
   const isFailed = broken.has(cause) || (cause === "unspecified" && source !== "caller" && source !== "callee")
   return {
     _tag: "Ended",
@@ -51,7 +50,7 @@ export const outcomeOf = (payload: CallPayload): DialFailed["outcome"] => {
   }
 }
 
-/** The cause as text for people. */
+/** What it is called to people. */
 export const reasonOf = (payload: CallPayload): string => {
   const code = codeOf(payload)
   const word = payload.hangup_cause ?? "no cause"

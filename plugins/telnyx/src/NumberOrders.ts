@@ -1,23 +1,29 @@
 import { CarrierRefused, type CarrierUnavailable } from "@svc/providers/Carrier"
 import { carrierError, carrierUnavailable } from "@svc/providers/CarrierApi"
 import { Effect, Schema } from "effect"
-import { listOf, rowsOf, type TelnyxApi } from "./TelnyxApi.ts"
+import type { TelnyxApi } from "./TelnyxApi.ts"
 
-/** The interval and the number of polls until an order is decided: 20 s in all. */
+/** How often, and how many times, an order is looked at until it is decided: 20 s in all. */
 const pollEvery = "1 second"
 const mostPolls = 20
 
 const Order = Schema.Struct({
   id: Schema.String,
-  /** `pending`, `success` or `failure`; without one it counts as pending. */
-  status: Schema.optional(Schema.NullOr(Schema.String)),
+  status: Schema.String,
+  customer_reference: Schema.optional(Schema.NullOr(Schema.String)),
   phone_numbers: Schema.optional(
-    Schema.NullOr(Schema.Array(Schema.Struct({ requirements_met: Schema.optional(Schema.NullOr(Schema.Boolean)) })))
+    Schema.Array(
+      Schema.Struct({
+        phone_number: Schema.optional(Schema.String),
+        status: Schema.optional(Schema.String),
+        requirements_met: Schema.optional(Schema.Boolean)
+      })
+    )
   )
 })
 type Order = typeof Order.Type
 const decodeOne = Schema.decodeUnknown(Schema.Struct({ data: Order }))
-const ordersOf = rowsOf(Order)
+const decodeList = Schema.decodeUnknown(Schema.Struct({ data: Schema.Array(Order) }))
 
 const noOrder = () => carrierUnavailable({ reason: "Telnyx answered with no number order" })
 
@@ -43,11 +49,8 @@ export const make = (api: TelnyxApi): NumberOrders => {
         api.request({ method: "GET", path: "/number_orders", query: { "filter[customer_reference]": key } }),
         carrierUnavailable
       )
-      const ofKey = listOf(body)?.filter((one) => Object(one).customer_reference === key)
-      if (ofKey === undefined) return yield* noOrder()
-      const orders = ordersOf(ofKey)
-      // One that cannot be read may have bought the number.
-      if (orders.length < ofKey.length) return yield* noOrder()
+      const { data } = yield* Effect.mapError(decodeList(body), noOrder)
+      const orders = data.filter(({ customer_reference }) => customer_reference === key)
       // One that was refused may have been ordered again.
       return orders.find(({ status }) => status !== "failure") ?? orders[0]
     })

@@ -22,7 +22,6 @@ const routeRequest = (request: EmulatedRequest, path: string): RouteRequest => (
   method: request.method,
   path,
   query: request.query,
-  search: request.search,
   headers: headersOf(request),
   body: request.body,
   params: {},

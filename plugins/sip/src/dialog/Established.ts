@@ -2,7 +2,7 @@ import type { Headers, Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import { methods } from "../message/RequestCheck.ts"
 import { type Timers, type Timing, without } from "../transaction/Timing.ts"
-import type { Account } from "./Account.ts"
+import type { Account, SentCredentials } from "./Account.ts"
 import * as Dialog from "./Dialog.ts"
 import { type Ending, event, type Output } from "./Output.ts"
 import * as SessionTimer from "./SessionTimer.ts"
@@ -22,6 +22,7 @@ export interface Established {
   readonly dialog: Dialog.Dialog
   readonly contact: string
   readonly account: Account | undefined
+  readonly credentials: SentCredentials
   readonly timing: Timing
   /** Random text of this call. */
   readonly salt: string
@@ -31,6 +32,8 @@ export interface Established {
   readonly unacknowledged: Unacknowledged | undefined
   /** An INVITE of the peer in the call that was not answered yet. */
   readonly offered: { readonly key: string; readonly request: Request } | undefined
+  /** The RAck of our last reliable provisional response, when its PRACK may still come (RFC 3262, 3). */
+  readonly rack: string | undefined
   /** Our last ACK, repeated when the 2xx comes again. */
   readonly ack: Request | undefined
   readonly timer: SessionTimer.SessionTimer | undefined

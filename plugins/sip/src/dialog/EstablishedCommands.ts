@@ -46,7 +46,10 @@ export const command = (is: Established, given: Command, now: number): Step => {
     ]
     return send(is, "REFER", { headers })
   }
-  if (given._tag === "Probe") return send(is, "OPTIONS")
+  if (given._tag === "Probe") {
+    // Before its ACK the caller may not know the dialog; the ACK then is the sign that it is there.
+    return is.unacknowledged === undefined ? send(is, "OPTIONS") : [is, none]
+  }
   if (given._tag === "Offer") return offer(is, given.sdp, now)
   if (given._tag === "Info") {
     const headers = [{ name: "content-type", value: "application/dtmf-relay" }]

@@ -2,6 +2,7 @@ import type { Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import { methods } from "../message/RequestCheck.ts"
 import { type Timers, type Timing, without } from "../transaction/Timing.ts"
+import { type Account, noCredentials } from "./Account.ts"
 import * as Dialog from "./Dialog.ts"
 import * as Established from "./Established.ts"
 import { event, type Output } from "./Output.ts"
@@ -40,7 +41,8 @@ export type Step = readonly [Next, ReadonlyArray<Output>]
 
 export type Command =
   | { readonly _tag: "Ring" }
-  | { readonly _tag: "Answer"; readonly sdp: Uint8Array }
+  /** `account`: what the caller's trunk knows us by, for its challenges to requests of ours. */
+  | { readonly _tag: "Answer"; readonly sdp: Uint8Array; readonly account?: Account | undefined }
   | { readonly _tag: "Reject"; readonly status: number; readonly reason: string }
 
 const over: Next = { _tag: "Over" }
@@ -57,6 +59,9 @@ const refusal = (is: Inbound, status: number, reason: string, content?: Dialog.C
   response: reply(is, status, reason, content)
 })
 
+/** How long a call may wait for its answer, in ms: as long as proxies let it ring (RFC 3261, 16.6, timer C). */
+const unansweredMs = 180_000
+
 /**
  * Begins an inbound call: 100 is sent at once. A session interval that is too small is refused with 422. `localTag` and
  * `salt` are random text.
@@ -68,8 +73,10 @@ export const start = (given: {
   readonly salt: string
   readonly contact: string
   readonly timing: Timing
+  /** In ms. */
+  readonly now: number
 }): Step => {
-  const { contact, invite, key, localTag, salt, timing } = given
+  const { contact, invite, key, localTag, now, salt, timing } = given
   const is: Inbound = {
     invite,
     key,
@@ -77,7 +84,7 @@ export const start = (given: {
     contact,
     timing,
     salt,
-    timers: {},
+    timers: { unanswered: now + unansweredMs },
     reliable: undefined,
     number: Number.parseInt(salt.slice(0, 6), 16) || 1,
     isRinging: false
@@ -98,12 +105,16 @@ const ring = (is: Inbound, now: number): Step => {
   const headers = [contact, { name: "require", value: "100rel" }, { name: "rseq", value: String(number) }]
   const response = reply(is, 180, "Ringing", { headers })
   const { t1 } = is.timing
-  const timers = { repeat: now + t1, unconfirmed: now + 64 * t1 }
+  const timers = { ...is.timers, repeat: now + t1, unconfirmed: now + 64 * t1 }
   const next: Inbound = { ...is, isRinging: true, number, reliable: { response, number, interval: t1 }, timers }
   return stays(next, { _tag: "Respond", key: is.key, response })
 }
 
-const answer = (is: Inbound, sdp: Uint8Array, now: number): Step => {
+/** The RAck of the PRACK that is waited for (RFC 3262, 7.2). */
+const rackOf = ({ invite, reliable }: Inbound): string | undefined =>
+  reliable === undefined ? undefined : `${reliable.number} ${Message.cseq(invite)?.number} INVITE`
+
+const answer = (is: Inbound, sdp: Uint8Array, account: Account | undefined, now: number): Step => {
   const asked = SessionTimer.answered(is.invite)
   const timer = asked === "tooSmall" ? undefined : asked
   const supported = Message.tokens(is.invite, "supported")
@@ -121,14 +132,16 @@ const answer = (is: Inbound, sdp: Uint8Array, now: number): Step => {
     {
       dialog: is.dialog,
       contact: is.contact,
-      account: undefined,
+      account,
+      credentials: noCredentials,
       timing: is.timing,
       salt: is.salt,
       timer,
       takesUpdate: Message.tokens(is.invite, "allow").includes("update"),
       takesRefer: Message.tokens(is.invite, "allow").includes("refer"),
       takesReplaces: supported.includes("replaces"),
-      sdp
+      sdp,
+      rack: rackOf(is)
     },
     is.key,
     response,
@@ -139,7 +152,7 @@ const answer = (is: Inbound, sdp: Uint8Array, now: number): Step => {
 
 export const command = (is: Inbound, given: Command, now: number): Step => {
   if (given._tag === "Ring") return ring(is, now)
-  if (given._tag === "Answer") return answer(is, given.sdp, now)
+  if (given._tag === "Answer") return answer(is, given.sdp, given.account, now)
   return [over, [refusal(is, given.status, given.reason)]]
 }
 
@@ -149,15 +162,9 @@ const canceled = (is: Inbound, reason: string, ...outputs: ReadonlyArray<Output>
 ]
 
 const pracked = (is: Inbound, request: Request, respond: (status: number, reason: string) => Output): Step => {
-  const [number, invite, method] = (Message.header(request, "rack") ?? "").trim().split(/\s+/)
-  const cseq = Message.cseq(is.invite)
-  const isRight =
-    is.reliable !== undefined &&
-    number === String(is.reliable.number) &&
-    invite === String(cseq?.number) &&
-    method === "INVITE"
-  if (!isRight) return stays(is, respond(481, "Call/Transaction Does Not Exist"))
-  return stays({ ...is, reliable: undefined, timers: {} }, respond(200, "OK"))
+  const rack = Message.header(request, "rack")?.trim().replace(/\s+/g, " ")
+  if (rack === undefined || rack !== rackOf(is)) return stays(is, respond(481, "Call/Transaction Does Not Exist"))
+  return stays({ ...is, reliable: undefined, timers: without(is.timers, "repeat", "unconfirmed") }, respond(200, "OK"))
 }
 
 /** A request of the peer before the answer. `cancels`: it is the CANCEL of the INVITE. */
@@ -192,10 +199,14 @@ export const request = (is: Inbound, received: Request, key: string, cancels: bo
   }
 }
 
-/** A timer is due: the reliable response is repeated, or given up (RFC 3262, 3). */
+/** A timer is due: nobody has answered; or the reliable response is repeated, or given up (RFC 3262, 3). */
 export const fire = (is: Inbound, timer: string, now: number): Step => {
   const rest = { ...is, timers: without(is.timers, timer) }
   const { reliable } = is
+  if (timer === "unanswered") {
+    const reason = `the call was not answered within ${unansweredMs / 1000} s`
+    return [over, [refusal(is, 480, "Temporarily Unavailable"), event({ _tag: "Canceled", reason })]]
+  }
   if (reliable === undefined) return stays(rest)
   if (timer === "unconfirmed") {
     return [over, [refusal(is, 504, "Server Time-out"), event({ _tag: "Canceled", reason: "no PRACK came for 180" })]]

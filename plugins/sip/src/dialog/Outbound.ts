@@ -1,7 +1,7 @@
 import type { Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import { type Timers, type Timing, without } from "../transaction/Timing.ts"
-import { type Account, authorized } from "./Account.ts"
+import { type Account, authorized, credentialsOf, noCredentials, type SentCredentials } from "./Account.ts"
 import * as Dialog from "./Dialog.ts"
 import * as Established from "./Established.ts"
 import { event, type Output } from "./Output.ts"
@@ -15,6 +15,7 @@ export interface Outbound {
   readonly id: string
   readonly contact: string
   readonly account: Account | undefined
+  readonly credentials: SentCredentials
   /** Whether the call can go another way, when no server answers. */
   readonly hasAlternative: boolean
   readonly timing: Timing
@@ -24,8 +25,17 @@ export interface Outbound {
   readonly isProceeding: boolean
   /** `asked`: cancel as soon as that is possible. `sent`: CANCEL was sent. */
   readonly canceling: "no" | "asked" | "sent"
-  /** The dialogs of provisional responses by the peer's tag, with the number of the last reliable one. */
-  readonly early: ReadonlyArray<{ readonly dialog: Dialog.Dialog; readonly number: number | undefined }>
+  /** The dialogs of provisional responses by the peer's tag. */
+  readonly early: ReadonlyArray<Early>
+}
+
+/** An early dialog (RFC 3261, 12.1). */
+interface Early {
+  readonly dialog: Dialog.Dialog
+  /** The number of the last reliable response; undefined: none yet. */
+  readonly number: number | undefined
+  /** The last description of the peer: an answer that a 200 does not have to repeat (RFC 3262, 5). */
+  readonly sdp: Uint8Array | undefined
 }
 
 export type Next =
@@ -46,6 +56,7 @@ export const start = (
   const is: Outbound = {
     ...given,
     id: "INVITE-0",
+    credentials: noCredentials,
     timers: {},
     isProceeding: false,
     canceling: "no",
@@ -67,30 +78,35 @@ export const cancel = (is: Outbound, now: number): Step => {
   return stays({ ...is, canceling: "sent", timers }, { _tag: "Cancel", id: is.id })
 }
 
-const again = (is: Outbound, invite: Request): Step => {
+const again = (is: Outbound, invite: Request, credentials = is.credentials): Step => {
   const number = Message.cseq(invite)?.number ?? 0
   const id = `INVITE-${number}`
-  return stays({ ...is, invite, id, isProceeding: false, early: [] }, { _tag: "Request", id, request: invite })
+  return stays(
+    { ...is, invite, id, credentials, isProceeding: false, early: [] },
+    { _tag: "Request", id, request: invite }
+  )
 }
+
+const descriptionOf = (response: Response): Uint8Array | undefined =>
+  response.body.length > 0 && Message.contentType(response) === "application/sdp" ? response.body : undefined
 
 /** The PRACK of a reliable provisional response; undefined: it is none, or a repetition, or out of order (RFC 3262, 4). */
 const prack = (is: Outbound, response: Response): readonly [Outbound, ReadonlyArray<Output>] | "drop" => {
   const dialog = Dialog.ofResponse(is.invite, response)
   const at = is.early.findIndex((each) => each.dialog.remoteTag === dialog.remoteTag)
   const known = is.early[at]
+  const sdp = descriptionOf(response) ?? known?.sdp
+  const withEntry = (entry: Early): Outbound => ({
+    ...is,
+    early: at < 0 ? [...is.early, entry].slice(-16) : is.early.map((each, index) => (index === at ? entry : each))
+  })
   const rseq = Number(Message.header(response, "rseq") ?? Number.NaN)
   const isReliable = Message.tokens(response, "require").includes("100rel") && Number.isInteger(rseq)
-  if (!isReliable) {
-    return known === undefined
-      ? [{ ...is, early: [...is.early, { dialog, number: undefined }].slice(-16) }, []]
-      : [is, []]
-  }
+  if (!isReliable) return [withEntry({ dialog, number: undefined, ...known, sdp }), []]
   if (known?.number !== undefined && rseq !== known.number + 1) return "drop"
   const rack = `${rseq} ${Message.cseq(response)?.number ?? 0} INVITE`
   const [next, request] = Dialog.request(known?.dialog ?? dialog, "PRACK", { headers: [{ name: "rack", value: rack }] })
-  const entry = { dialog: next, number: rseq }
-  const early = at < 0 ? [...is.early, entry].slice(-16) : is.early.map((each, index) => (index === at ? entry : each))
-  return [{ ...is, early }, [{ _tag: "Request", id: `PRACK-${rseq}`, request }]]
+  return [withEntry({ dialog: next, number: rseq, sdp }), [{ _tag: "Request", id: `PRACK-${rseq}`, request }]]
 }
 
 const proceeded = (is: Outbound, response: Response, now: number): Step => {
@@ -101,15 +117,13 @@ const proceeded = (is: Outbound, response: Response, now: number): Step => {
   if (acknowledged === "drop") return stays(proceeding)
   const [next, outputs] = acknowledged
   if (is.canceling === "sent") return stays(next, ...outputs)
-  const sdp =
-    response.body.length > 0 && Message.contentType(response) === "application/sdp" ? response.body : undefined
-  return stays(next, ...outputs, event({ _tag: "Ringing", status: response.status, sdp }))
+  return stays(next, ...outputs, event({ _tag: "Ringing", status: response.status, sdp: descriptionOf(response) }))
 }
 
 /** An unwanted dialog is acknowledged and ended at once. */
 export const declined = (invite: Request, response: Response, reason: string): ReadonlyArray<Output> => {
   const dialog = Dialog.ofResponse(invite, response)
-  const ack = Dialog.ack(dialog, Message.cseq(response)?.number ?? 0)
+  const ack = Dialog.ack(dialog, Message.cseq(response)?.number ?? 0, { headers: credentialsOf(invite) })
   const headers = [{ name: "reason", value: `SIP;cause=${reason === "fork" ? 200 : 487};text="${reason}"` }]
   const [, bye] = Dialog.request(dialog, "BYE", { headers })
   return [
@@ -125,7 +139,9 @@ const succeeded = (is: Outbound, response: Response, now: number): Step => {
       [...declined(is.invite, response, "canceled"), event({ _tag: "Refused", status: 487, reason: "canceled" })]
     ]
   }
-  if (response.body.length === 0) {
+  const early = is.early.find(({ dialog }) => dialog.remoteTag === Message.tag(response, "to"))
+  const sdp = response.body.length > 0 ? response.body : early?.sdp
+  if (sdp === undefined) {
     return [
       over,
       [
@@ -134,32 +150,30 @@ const succeeded = (is: Outbound, response: Response, now: number): Step => {
       ]
     ]
   }
-  const early = is.early.find(({ dialog }) => dialog.remoteTag === Message.tag(response, "to"))
   const fresh = Dialog.ofResponse(is.invite, response)
   const dialog = { ...fresh, localNumber: Math.max(fresh.localNumber, early?.dialog.localNumber ?? 0) }
-  const ack = Dialog.ack(dialog, Message.cseq(is.invite)?.number ?? 0)
+  const ack = Dialog.ack(dialog, Message.cseq(is.invite)?.number ?? 0, { headers: credentialsOf(is.invite) })
   const established = Established.confirmed(
     {
       dialog,
       contact: is.contact,
       account: is.account,
+      credentials: is.credentials,
       timing: is.timing,
       salt: is.salt,
       timer: SessionTimer.agreed(response),
       takesUpdate: Message.tokens(response, "allow").includes("update"),
       takesRefer: Message.tokens(response, "allow").includes("refer"),
       takesReplaces: Message.tokens(response, "supported").includes("replaces"),
-      sdp: is.invite.body
+      sdp: is.invite.body,
+      rack: undefined
     },
     ack,
     now
   )
   return [
     { _tag: "Established", is: established },
-    [
-      { _tag: "Request", id: "ACK", request: ack },
-      event({ _tag: "Answered", sdp: response.body, headers: response.headers })
-    ]
+    [{ _tag: "Request", id: "ACK", request: ack }, event({ _tag: "Answered", sdp, headers: response.headers })]
   ]
 }
 
@@ -171,8 +185,8 @@ export const response = (is: Outbound, sent: Request, received: Response, now: n
   if (status < 300) return succeeded(is, received, now)
   const number = (Message.cseq(is.invite)?.number ?? 0) + 1
   if ((status === 401 || status === 407) && is.canceling === "no") {
-    const invite = authorized(is.invite, received, is.account, number, is.salt)
-    if (invite !== undefined) return again(is, invite)
+    const authenticated = authorized(is, is.invite, received, number)
+    if (authenticated !== undefined) return again(is, ...authenticated)
   }
   const least = Number(Message.header(received, "min-se") ?? Number.NaN)
   const asked = Number(SessionTimer.parse(is.invite)?.seconds ?? 0)

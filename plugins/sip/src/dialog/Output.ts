@@ -28,7 +28,7 @@ export type CallEvent =
   | { readonly _tag: "Digit"; readonly digit: string }
   /** The peer has answered a probe. */
   | { readonly _tag: "Alive" }
-  /** A response to our REFER, or its NOTIFY: the status of the transfer. 202 itself is not reported. */
+  /** A response to our REFER, or its NOTIFY: the status of the transfer. */
   | { readonly _tag: "Transfer"; readonly status: number; readonly reason: string; readonly from: "refer" | "notify" }
   | { readonly _tag: "Ended"; readonly ending: Ending }
 

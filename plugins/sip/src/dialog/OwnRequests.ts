@@ -1,6 +1,6 @@
 import type { Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
-import { authorized } from "./Account.ts"
+import { authorized, credentialsOf } from "./Account.ts"
 import * as Dialog from "./Dialog.ts"
 import { type Established, end, none, type Step, withSession } from "./Established.ts"
 import { event } from "./Output.ts"
@@ -12,7 +12,7 @@ const refreshedBy = (is: Established, sent: Request, response: Response, now: nu
   const refreshed = withSession(next, timer, now)
   if (sent.method !== "INVITE") return [refreshed, none]
   const done = { ...refreshed, sdp: sent.body }
-  const ack = Dialog.ack(done.dialog, Message.cseq(sent)?.number ?? 0)
+  const ack = Dialog.ack(done.dialog, Message.cseq(sent)?.number ?? 0, { headers: credentialsOf(sent) })
   const answered = response.body.length === 0 ? [] : [event({ _tag: "Refreshed", sdp: response.body })]
   return [{ ...done, ack }, [{ _tag: "Request", id: "ACK", request: ack }, ...answered]]
 }
@@ -23,16 +23,16 @@ export const response = (is: Established, sent: Request, received: Response, now
   if (status < 200 || is.state === "ended") return [is, none]
   if (status === 401 || status === 407) {
     const number = is.dialog.localNumber + 1
-    const again = authorized(sent, received, is.account, number, is.salt)
-    if (again !== undefined) {
+    const authenticated = authorized(is, sent, received, number)
+    if (authenticated !== undefined) {
+      const [again, credentials] = authenticated
       const id = `${sent.method}-${is.requests}`
       const dialog = { ...is.dialog, localNumber: number }
-      return [{ ...is, dialog, requests: is.requests + 1 }, [{ _tag: "Request", id, request: again }]]
+      return [{ ...is, dialog, credentials, requests: is.requests + 1 }, [{ _tag: "Request", id, request: again }]]
     }
   }
   if (sent.method === "BYE") return end(is, none, { cause: "local" })
   if (sent.method === "REFER") {
-    if (status < 300) return [is, none]
     return [is, [event({ _tag: "Transfer", status, reason: received.reason, from: "refer" })]]
   }
   const isRefresh = sent.method === "INVITE" || sent.method === "UPDATE"

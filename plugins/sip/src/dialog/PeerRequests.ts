@@ -59,9 +59,10 @@ export const request = (is: Established, received: Request, key: string, now: nu
       return end(done, outputs, { cause, ...reasonOf(received) })
     }
     case "INVITE":
-      return offered(next, key, received)
     case "UPDATE":
-      return updated(next, key, received, now)
+      // After our BYE nobody answers an offer any more.
+      if (is.state === "ending") return reply(next, key, received, 481, "Call/Transaction Does Not Exist")
+      return received.method === "INVITE" ? offered(next, key, received) : updated(next, key, received, now)
     case "INFO": {
       const digit = digitOf(received)
       const [done, outputs] = reply(next, key, received, 200, "OK")
@@ -71,6 +72,12 @@ export const request = (is: Established, received: Request, key: string, now: nu
       return notified(next, key, received)
     case "OPTIONS":
       return reply(next, key, received, 200, "OK", { headers: contactHeaders(is) })
+    case "PRACK": {
+      const rack = Message.header(received, "rack")?.trim().replace(/\s+/g, " ")
+      if (is.rack !== undefined && rack === is.rack)
+        return reply({ ...next, rack: undefined }, key, received, 200, "OK")
+      return reply(next, key, received, 481, "Call/Transaction Does Not Exist")
+    }
     case "REFER":
       return reply(next, key, received, 603, "Decline")
     default:

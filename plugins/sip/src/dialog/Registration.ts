@@ -3,7 +3,7 @@ import * as Message from "../message/Message.ts"
 import * as NameAddr from "../message/NameAddr.ts"
 import { decimal, paramOf } from "../message/Syntax.ts"
 import * as Uri from "../message/Uri.ts"
-import { type Account, authorized } from "./Account.ts"
+import { type Account, authorized, noCredentials, type SentCredentials } from "./Account.ts"
 
 /** Our registration at a trunk (RFC 3261, 10). */
 export interface Registration {
@@ -13,6 +13,7 @@ export interface Registration {
   readonly address: string
   readonly contact: string
   readonly account: Account | undefined
+  readonly credentials: SentCredentials
   readonly callId: string
   readonly tag: string
   readonly salt: string
@@ -59,6 +60,7 @@ export const start = (
   register(
     {
       ...given,
+      credentials: noCredentials,
       number: 0,
       seconds: usualSeconds,
       state: "registering",
@@ -94,8 +96,10 @@ export const response = (is: Registration, sent: Request, received: Response, no
   if (status < 200 || is.state === "stopped") return [is, []]
   if (status === 401 || status === 407) {
     const number = is.number + 1
-    const again = authorized(sent, received, is.account, number, is.salt)
-    return again === undefined ? failedWith(is, `${status} ${reason}`, now) : [{ ...is, number }, [again]]
+    const authenticated = authorized(is, sent, received, number)
+    if (authenticated === undefined) return failedWith(is, `${status} ${reason}`, now)
+    const [again, credentials] = authenticated
+    return [{ ...is, number, credentials }, [again]]
   }
   if (status === 423 && is.state !== "stopping") {
     const least = decimal(Message.header(received, "min-expires") ?? "", 86_400)

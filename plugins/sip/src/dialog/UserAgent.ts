@@ -5,10 +5,11 @@ import * as Parser from "../message/Parser.ts"
 import { serialize } from "../message/Serializer.ts"
 import { decimal, paramOf } from "../message/Syntax.ts"
 import { isReliable, onFlow, type Peer } from "../transaction/Peer.ts"
-import { responsePeer, withSource } from "../transaction/ReceivedVia.ts"
+import { withSource } from "../transaction/ReceivedVia.ts"
 import type { Timing } from "../transaction/Timing.ts"
 import * as Transactions from "../transaction/Transactions.ts"
 import { sourceOf } from "../transport/SourceLimits.ts"
+import { credentialsOf } from "./Account.ts"
 import type { AgentEffect, Locate } from "./AgentEffect.ts"
 import * as Call from "./Call.ts"
 import { CallTable, type Owner } from "./CallTable.ts"
@@ -84,10 +85,10 @@ export class UserAgent {
       reason.slice(0, 120),
       this.#options.random().slice(0, 16)
     )
-    return [{ _tag: "Send", message: response, peer: responsePeer(request, peer) }]
+    return [{ _tag: "Send", message: response, peer }]
   }
 
-  /** Whether a message belongs to a transaction or a call that there is; others may come from any source. */
+  /** Whether a message belongs to a transaction or a call that there is; others may come from anybody. */
   isKnown(message: Message.Message): boolean {
     if (this.#transactions.isKnown(message)) return true
     if (message._tag === "Response") return false
@@ -213,29 +214,29 @@ export class UserAgent {
         if (effect.request.method === "CANCEL") return []
         this.#large.answered(effect.branch)
         const owner = this.#calls.owner(effect.branch)
-        const handled = this.#answered(effect, owner, now)
-        if (handled !== undefined) return handled
+        const elsewhere = this.#answered(effect, owner, now)
+        if (elsewhere !== undefined) return elsewhere
         if (effect.response.status >= 200 && effect.request.method !== "INVITE") this.#calls.disown(effect.branch)
         if (owner !== undefined) return this.#responded(owner, effect.response, now)
         return isLateAnswer(effect.request, effect.response) ? this.#declined(effect.response) : []
       }
       case "Stray":
-        // Nothing is sent for a call that we never placed: its Contact could be the address of a victim.
+        // To a call that was never placed nothing is sent: its Contact could be the address of a victim.
         return this.#calls.hasPlaced(effect.response) ? this.#declined(effect.response, effect.peer) : []
       case "Failed": {
         if (effect.request.method === "CANCEL") return []
         const owner = this.#calls.owner(effect.branch)
         const pending = this.#targets.take(effect.branch)
         if (pending !== undefined) this.#targets.isDown(pending.peer, now)
-        const handled = this.#sendToNext(effect.branch, pending, owner, now)
-        if (handled !== undefined) return handled
+        const elsewhere = this.#elsewhere(effect.branch, pending, owner, now)
+        if (elsewhere !== undefined) return elsewhere
         this.#calls.disown(effect.branch)
         return owner === undefined ? [] : this.#failed(owner, effect.reason, now)
       }
     }
   }
 
-  /** A server has answered: after 503 the request goes to the next server. Undefined: the owner gets the response. */
+  /** A server has answered: with 503 the request goes to the next one. Undefined: the response is for its owner. */
   #answered(
     { branch, response }: Extract<Transactions.Effect, { readonly _tag: "Response" }>,
     owner: Owner | undefined,
@@ -251,11 +252,11 @@ export class UserAgent {
     }
     const pause = decimal(Message.header(response, "retry-after")?.split(/[ ;(]/, 1)[0] ?? "", 2 ** 31)
     if (pause !== undefined) this.#targets.isDown(pending.peer, now, pause)
-    return this.#sendToNext(branch, pending, owner, now)
+    return this.#elsewhere(branch, pending, owner, now)
   }
 
-  /** Sends a request to the next server. Undefined: there is none, or the request is no longer wanted. */
-  #sendToNext(
+  /** Sends a request to the next server. Undefined: there is none, or the request is not wanted any more. */
+  #elsewhere(
     branch: string,
     pending: Pending | undefined,
     owner: Owner | undefined,
@@ -292,7 +293,8 @@ export class UserAgent {
       const { ack } = established
       return ack === undefined ? [] : [{ _tag: "Locate", call: "", id: "ACK", request: ack, flow }]
     }
-    const { headers } = response
+    const credentials = established?.ack === undefined ? [] : credentialsOf(established.ack)
+    const headers = [...response.headers, ...credentials]
     const invite: Request = { _tag: "Request", method: "INVITE", uri: "", headers, body: Message.noBody }
     return Outbound.declined(invite, response, "fork").flatMap(
       (output): ReadonlyArray<AgentEffect> =>
@@ -326,7 +328,7 @@ export class UserAgent {
     if (this.#calls.countFrom(source) >= callsPerSource) return respond(486, "Busy Here")
     const { host, port } = sentBy(peer)
     const contact = ownContact({ transport: peer.transport, host, port, isSips: /^sips:/i.test(invite.uri) })
-    const [call, outputs] = Inbound.start({ invite, key, localTag, salt: random(), contact, timing })
+    const [call, outputs] = Inbound.start({ invite, key, localTag, salt: random(), contact, timing, now })
     const id = random()
     if (call._tag === "Over") return this.#outputs(id, outputs, now)
     const callId = Message.callId(invite)
@@ -349,8 +351,9 @@ export class UserAgent {
 
   #keep(id: string, [call, outputs]: Call.Step, now: number): ReadonlyArray<AgentEffect> {
     // Before the call is forgotten, when it is over.
-    const flow = this.#calls.get(id)?.flow
+    const { branches, flow } = this.#calls.get(id) ?? {}
     this.#calls.update(id, call)
+    if (call._tag === "Over") for (const branch of branches?.values() ?? []) this.#transactions.abandon(branch, now)
     return this.#outputs(id, outputs, now, flow)
   }
 

@@ -18,6 +18,8 @@ import { type ClientTransaction, isProvisional, isSuccess, nothing, type Setting
  * | completed  | 300–699       | completed  | send ACK                    |
  * | accepted   | timer M       | terminated |                             |
  * | completed  | timer D       | terminated |                             |
+ * | calling    | timer gone    | terminated |                             |
+ * | proceeding | timer gone    | terminated |                             |
  */
 export const start = (request: Request, setting: Setting, now: number): Step<ClientTransaction> => {
   const { answerWithin, reliable, timing } = setting
@@ -46,7 +48,9 @@ export const receive = (is: ClientTransaction, response: Response, now: number):
   const { reliable, request, state, timing } = is
   const isOpen = state === "calling" || state === "proceeding"
   if (isProvisional(response)) {
-    return isOpen ? [{ ...is, state: "proceeding", timers: {} }, [{ _tag: "Received", response }]] : [is, nothing]
+    const { gone } = is.timers
+    const timers = gone === undefined ? {} : { gone }
+    return isOpen ? [{ ...is, state: "proceeding", timers }, [{ _tag: "Received", response }]] : [is, nothing]
   }
   if (isSuccess(response)) {
     if (isOpen) {
@@ -60,6 +64,13 @@ export const receive = (is: ClientTransaction, response: Response, now: number):
   return [{ ...is, state: "completed", timers }, [ack, { _tag: "Received", response }]]
 }
 
+/** Nobody waits for the final response any more: the transaction ends without one after 64 T1 (RFC 3261, 9.1). */
+export const abandon = (is: ClientTransaction, now: number): Step<ClientTransaction> => {
+  const isOpen = is.state === "calling" || is.state === "proceeding"
+  if (!isOpen || is.timers["gone"] !== undefined) return [is, nothing]
+  return [{ ...is, timers: { ...is.timers, gone: now + 64 * is.timing.t1 } }, nothing]
+}
+
 export const fire = (is: ClientTransaction, timer: string, now: number): Step<ClientTransaction> => {
   if (timer === "A" && is.state === "calling") {
     const interval = is.interval * 2
@@ -69,5 +80,8 @@ export const fire = (is: ClientTransaction, timer: string, now: number): Step<Cl
     return [{ ...is, state: "terminated", timers: {} }, [{ _tag: "Failed", reason: "timeout" }]]
   }
   const timers = without(is.timers, timer)
-  return [timer === "D" || timer === "M" ? { ...is, state: "terminated", timers } : { ...is, timers }, nothing]
+  return [
+    timer === "D" || timer === "M" || timer === "gone" ? { ...is, state: "terminated", timers } : { ...is, timers },
+    nothing
+  ]
 }

@@ -7,7 +7,6 @@ import * as InviteServer from "./InviteServer.ts"
 import * as OtherClient from "./OtherClient.ts"
 import * as OtherServer from "./OtherServer.ts"
 import { isReliable, type Peer } from "./Peer.ts"
-import { responsePeer } from "./ReceivedVia.ts"
 import { next, type Timing } from "./Timing.ts"
 import type { ClientTransaction, Output, ServerTransaction, Step } from "./Transaction.ts"
 
@@ -106,7 +105,14 @@ export class Transactions {
   cancel(branch: string, now: number): ReadonlyArray<Effect> {
     const kept = this.#clients.get(`${branch} INVITE`)
     if (kept === undefined || kept.is.state !== "proceeding") return []
-    return this.request(cancelOf(kept.is.request), kept.peer, now)
+    return [...this.abandon(branch, now), ...this.request(cancelOf(kept.is.request), kept.peer, now)]
+  }
+
+  /** The final response to the INVITE with this branch is not waited for any longer than 64 T1. */
+  abandon(branch: string, now: number): ReadonlyArray<Effect> {
+    const key = `${branch} INVITE`
+    const kept = this.#clients.get(key)
+    return kept === undefined ? [] : this.#keepClient(key, kept.peer, InviteClient.abandon(kept.is, now))
   }
 
   /** Answers a request by its key. */
@@ -182,7 +188,7 @@ export class Transactions {
     if (this.#servers.size >= maxServers) return []
     this.#servers.set(key, {
       is: InviteServer.start(request, { reliable: isReliable(peer), timing: this.#timing }),
-      peer: responsePeer(request, peer)
+      peer
     })
     const invite = request.method === "CANCEL" ? serverKey(request, "INVITE") : undefined
     const cancels = invite !== undefined && this.#servers.has(invite) ? invite : undefined

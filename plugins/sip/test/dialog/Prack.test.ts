@@ -107,7 +107,7 @@ describe("A reliable provisional response to our INVITE", () => {
     expect(tags()).toEqual(["Ringing", "Ringing", "Ringing"])
   })
 
-  it("takes the next CSeq number of the dialog, and the BYE after it the one after that", () => {
+  it("takes numbers of the dialog: the BYE after it has the next one", () => {
     const { caller, network, requests, respond } = placed()
     respond(183, 7)
     respond(180, 8)
@@ -115,6 +115,26 @@ describe("A reliable provisional response to our INVITE", () => {
     network.perform(caller, caller.agent.command("call", { _tag: "Hangup", reason: "done" }, network.now))
     expect(requests("PRACK").map((each) => Message.cseq(each)?.number)).toEqual([2, 3])
     expect(Message.cseq(first(requests("BYE")))).toEqual({ number: 4, method: "BYE" })
+  })
+
+  it("gives the answer to our offer, so that a 200 without a description answers the call (RFC 3262, 5)", () => {
+    const { answerTo, caller, requests, respond } = placed()
+    respond(183, 7, sdp(5000))
+    answerTo(first(requests("PRACK")), 200)
+    respond(180, 8)
+    respond(200)
+    expect(caller.events.at(-1)).toMatchObject(["call", { _tag: "Answered" }])
+    const answered = caller.events.at(-1)?.[1]
+    expect(answered?._tag === "Answered" ? Buffer.from(answered.sdp) : undefined).toEqual(sdp(5000))
+    expect(requests("BYE")).toEqual([])
+  })
+
+  it("without a description, and a 200 without one, end the call with 488", () => {
+    const { caller, requests, respond } = placed()
+    respond(183, 7)
+    respond(200)
+    expect(caller.events.at(-1)).toMatchObject(["call", { _tag: "Refused", status: 488 }])
+    expect(requests("BYE")).toHaveLength(1)
   })
 
   it("that comes after we gave up is acknowledged, and not reported", () => {

@@ -60,6 +60,22 @@ describe("Registration", () => {
     expect(pauses).toEqual([10, 20, 40, 80, 160, 300, 300, 300, 300])
   })
 
+  it("gives up a registrar that calls each nonce too old, and counts the uses of one nonce", () => {
+    const stale = { name: "www-authenticate", value: 'Digest realm="r", nonce="n", qop="auth", stale=true' }
+    const counts: Array<string | undefined> = []
+    let step: Registration.Step = started()
+    for (let tries = 0; tries < 10 && step[1].length > 0; tries++) {
+      const sent = sentOf(step)
+      counts.push(/nc=(\d+)/.exec(Message.header(sent, "authorization") ?? "")?.[1])
+      step = Registration.response(step[0], sent, response(sent, 401, [stale]), 0)
+    }
+    expect(counts).toEqual([undefined, "00000001", "00000002", "00000003"])
+    expect(step[0]).toMatchObject({ state: "failed", failure: "401 R" })
+    const again = Registration.advance(step[0], step[0].dueAt)
+    const fourth = Registration.response(again[0], sentOf(again), response(sentOf(again), 401, [challenge]), 0)
+    expect(Message.header(sentOf(fourth), "authorization")).toContain("nc=00000004")
+  })
+
   it("asks for a longer time after 423, and no longer than a day", () => {
     const first = started()
     const brief = (seconds: string) =>
