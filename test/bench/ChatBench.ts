@@ -10,7 +10,7 @@ import type { ApiServerRequests } from "./ApiRequests.ts"
 import type { ChatBurst, ChatBurstFigures, ChatLoadRequests, UpstreamRequests } from "./ChatRequests.ts"
 import * as Child from "./Child.ts"
 import type { ProcessFigures } from "./ProcessRequests.ts"
-import { serverSettings } from "./Run.ts"
+import { serverSettings, youngGeneration } from "./Run.ts"
 import { table } from "./Table.ts"
 import { type Line, quantile, verdictOf } from "./Verdict.ts"
 
@@ -106,7 +106,7 @@ const program = Effect.gen(function* () {
   const bare = yield* upstream.request("address")
   const svc = yield* Child.start<ApiServerRequests>("ApiServerProcess.ts", {
     built: true,
-    flags: profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`],
+    flags: [youngGeneration, ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])],
     env: {
       ...serverSettings(key),
       NODE_ENV: "production",
