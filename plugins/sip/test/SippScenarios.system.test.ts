@@ -135,6 +135,7 @@ describe.skipIf(!Sipp.isInstalled)(Sipp.isInstalled ? "a call of sipp" : Sipp.ab
           )
           const call = yield* answerNext(telephony)
           yield* Fiber.join(run)
+          yield* until("the end", () => call.ending !== undefined)
           expect(call.ending?.cause).toBe("hangup")
         }),
       limit
