@@ -5,6 +5,7 @@ import { type CallContext, callOptions } from "./CallContext.ts"
 import * as CallMedia from "./CallMedia.ts"
 import { outcomeOf } from "./CallParty.ts"
 import type { Codec } from "./Codec.ts"
+import type * as Call from "./dialog/Call.ts"
 import type { CallEvent } from "./dialog/Output.ts"
 import { LegEvents } from "./LegEvents.ts"
 import { contact } from "./message/Contact.ts"
@@ -85,9 +86,11 @@ export const place = (
         return new AttemptFailed({ failure, isElsewhere: false, isUnreached: false })
       })
     )
+    const command = (given: Call.Command): void =>
+      signaling.perform(signaling.agent.command(id, given, signaling.now()))
     const sipCall = new SipCall(audio, events, {
       ...callOptions(context, { call: id, peer, trunk, user: call.from }),
-      command: (command) => signaling.perform(signaling.agent.command(id, command, signaling.now()))
+      command
     })
     const refuse = (status: number, reason: string, isElsewhere: boolean, isUnreached = false): void => {
       const why = isUnreached ? (signaling.problemOf(id) ?? reason) : reason
@@ -101,8 +104,7 @@ export const place = (
       const failure = new DialFailed({ outcome: outcomeOf(status), reason: text, code: String(status) })
       Deferred.unsafeDone(outcome, new AttemptFailed({ failure, isElsewhere, isUnreached }))
     }
-    const hangup = (): void =>
-      signaling.perform(signaling.agent.command(id, { _tag: "Hangup", reason: "given up" }, signaling.now()))
+    const hangup = (): void => command({ _tag: "Hangup", reason: "given up" })
     const onAnswer = (sdp: Uint8Array): void => {
       isAnswered = audio.accept(sdp)
       const leg = { ...sipCall.leg, carrierCallId: signaling.agent.callId(id) ?? id }
@@ -122,6 +124,14 @@ export const place = (
         if (event.sdp !== undefined) audio.accept(event.sdp)
         if (!hasRung && event.status === 180) progress?.onRinging?.()
         hasRung = hasRung || event.status === 180
+      } else if (event._tag === "Offered") {
+        const { key } = event
+        const sdp = event.sdp === undefined ? undefined : audio.answer(event.sdp)
+        command(
+          sdp === undefined
+            ? { _tag: "Decline", key, status: 488, reason: "Not Acceptable Here" }
+            : { _tag: "Accept", key, sdp }
+        )
       } else if (event._tag === "Refused") {
         const isUnavailable = event.isUnreached === true || event.status === 503
         refuse(event.status, event.reason, isUnavailable && !hasRung, event.isUnreached === true)

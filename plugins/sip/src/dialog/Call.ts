@@ -61,8 +61,11 @@ const outbound = (is: Outbound.Outbound, input: Input, now: number): Step => {
   if (input._tag === "Request") return Outbound.request(is, input.request, input.key)
   if (input._tag === "Response") return Outbound.response(is, input.sent, input.response, now)
   if (input._tag === "Failed") return Outbound.failed(is, input.sent, input.reason)
-  const hangsUp = input._tag === "Command" && input.command._tag === "Hangup"
-  return hangsUp ? Outbound.cancel(is, now) : [{ _tag: "Outbound", is }, none]
+  if (input._tag !== "Command") return [{ _tag: "Outbound", is }, none]
+  const { command } = input
+  if (command._tag === "Accept") return Outbound.answer(is, command.key, command.sdp)
+  if (command._tag === "Decline") return Outbound.answer(is, command.key, undefined)
+  return command._tag === "Hangup" ? Outbound.cancel(is, now) : [{ _tag: "Outbound", is }, none]
 }
 
 /** A 2xx to our INVITE after the first: repeated, or of another phone (RFC 3261, 13.2.2.4). */

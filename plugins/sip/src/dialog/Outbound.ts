@@ -27,6 +27,10 @@ export interface Outbound {
   readonly canceling: "no" | "asked" | "sent"
   /** The dialogs of provisional responses by the peer's tag. */
   readonly early: ReadonlyArray<Early>
+  /** An UPDATE of the peer with an offer that was not answered yet. */
+  readonly offered: { readonly key: string; readonly request: Request } | undefined
+  /** Our last description. */
+  readonly sdp: Uint8Array
 }
 
 /** An early dialog (RFC 3261, 12.1). */
@@ -60,7 +64,9 @@ export const start = (
     timers: {},
     isProceeding: false,
     canceling: "no",
-    early: []
+    early: [],
+    offered: undefined,
+    sdp: given.invite.body
   }
   return stays(is, { _tag: "Request", id: is.id, request: is.invite, hasAlternative: is.hasAlternative })
 }
@@ -82,7 +88,7 @@ const again = (is: Outbound, invite: Request, credentials = is.credentials): Ste
   const number = Message.cseq(invite)?.number ?? 0
   const id = `INVITE-${number}`
   return stays(
-    { ...is, invite, id, credentials, isProceeding: false, early: [] },
+    { ...is, invite, id, credentials, isProceeding: false, early: [], offered: undefined },
     { _tag: "Request", id, request: invite }
   )
 }
@@ -165,7 +171,7 @@ const succeeded = (is: Outbound, response: Response, now: number): Step => {
       takesUpdate: Message.tokens(response, "allow").includes("update"),
       takesRefer: Message.tokens(response, "allow").includes("refer"),
       takesReplaces: Message.tokens(response, "supported").includes("replaces"),
-      sdp: is.invite.body,
+      sdp: is.sdp,
       rack: undefined
     },
     ack,
@@ -214,9 +220,39 @@ export const request = (is: Outbound, received: Request, key: string): Step => {
   if (received.method === "UPDATE" && received.body.length === 0) {
     return stays(is, respond(200, "OK", { headers: [{ name: "contact", value: is.contact }] }))
   }
-  if (received.method === "UPDATE") return stays(is, respond(491, "Request Pending"))
+  if (received.method === "UPDATE") {
+    const tag = Message.tag(received, "from") ?? ""
+    const early = is.early.find(({ dialog }) => dialog.remoteTag === tag)
+    // Another offer needs the answer to ours, which counts in a reliable response alone (RFC 3311, 5.2).
+    const isComplete = early?.number !== undefined && early.sdp !== undefined
+    if (!isComplete || is.offered !== undefined) return stays(is, respond(491, "Request Pending"))
+    return stays({ ...is, offered: { key, request: received } }, event({ _tag: "Offered", key, sdp: received.body }))
+  }
   if (received.method === "INFO" || received.method === "NOTIFY") return stays(is, respond(200, "OK"))
   return stays(is, respond(481, "Call/Transaction Does Not Exist"))
+}
+
+/** Answers the offer of an UPDATE: `sdp` is our description; undefined: it is declined with 488, and nothing changes. */
+export const answer = (is: Outbound, key: string, sdp: Uint8Array | undefined): Step => {
+  const { offered } = is
+  if (offered === undefined || offered.key !== key) return stays(is)
+  const tag = Message.tag(is.invite, "from") ?? ""
+  const { request: received } = offered
+  const settled = { ...is, offered: undefined }
+  if (sdp === undefined) {
+    const response = Dialog.respond(received, 488, "Not Acceptable Here", tag)
+    return stays(settled, { _tag: "Respond", key, response })
+  }
+  const headers = [
+    { name: "contact", value: is.contact },
+    { name: "content-type", value: "application/sdp" }
+  ]
+  // A 200 without a description confirms this one, and no longer the answer before it.
+  const early = is.early.map((each) =>
+    each.dialog.remoteTag === Message.tag(received, "from") ? { ...each, sdp: received.body } : each
+  )
+  const response = Dialog.respond(received, 200, "OK", tag, { headers, body: sdp })
+  return stays({ ...settled, early, sdp }, { _tag: "Respond", key, response })
 }
 
 /** No response came to the INVITE. A PRACK that fails changes nothing: the peer gives up by itself. */

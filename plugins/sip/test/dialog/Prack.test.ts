@@ -129,6 +129,55 @@ describe("A reliable provisional response to our INVITE", () => {
     expect(requests("BYE")).toEqual([])
   })
 
+  it("lets the phone change its description by UPDATE before the 200, which then need not repeat it (RFC 3311)", () => {
+    const { answerTo, caller, invite, network, requests, respond } = placed()
+    const statuses = () =>
+      network.messages.flatMap((each) =>
+        each._tag === "Response" && Message.cseq(each)?.method === "UPDATE" ? [each.status] : []
+      )
+    const update = (number: number, port: number) => {
+      const prack = first(requests("PRACK"))
+      const swapped = [
+        { name: "via", value: `SIP/2.0/UDP ${phone}:5060;branch=z9hG4bKupdate${number}` },
+        { name: "max-forwards", value: "70" },
+        { name: "from", value: Message.header(prack, "to") ?? "" },
+        { name: "to", value: Message.header(prack, "from") ?? "" },
+        { name: "call-id", value: Message.callId(invite) },
+        { name: "cseq", value: `${number} UPDATE` },
+        { name: "contact", value: `<sip:phone@${phone}:5060>` },
+        { name: "content-type", value: "application/sdp" }
+      ]
+      const request: Message.Request = {
+        _tag: "Request",
+        method: "UPDATE",
+        uri: `sip:${us}`,
+        headers: swapped,
+        body: sdp(port)
+      }
+      network.inject(serialize(request), phone, us)
+      network.run(10)
+      const offered = caller.events.at(-1)?.[1]
+      return offered?._tag === "Offered" ? offered : undefined
+    }
+    const command = (given: Parameters<typeof caller.agent.command>[1]) =>
+      network.perform(caller, caller.agent.command("call", given, network.now))
+    respond(183, 7)
+    expect(update(1, 6000)).toBeUndefined()
+    respond(183, 8, sdp(5000))
+    for (const prack of requests("PRACK")) answerTo(prack, 200)
+    const declined = update(2, 6002)
+    if (declined === undefined) throw new Error("no offer")
+    command({ _tag: "Decline", key: declined.key, status: 488, reason: "" })
+    const offered = update(3, 6004)
+    if (offered?.sdp === undefined) throw new Error("no offer")
+    expect(Buffer.from(offered.sdp)).toEqual(sdp(6004))
+    command({ _tag: "Accept", key: offered.key, sdp: sdp(7000) })
+    expect(statuses()).toEqual([491, 488, 200])
+    respond(200)
+    const answered = caller.events.at(-1)?.[1]
+    expect(answered?._tag === "Answered" ? Buffer.from(answered.sdp) : undefined).toEqual(sdp(6004))
+  })
+
   it("without a description, and a 200 without one, end the call with 488", () => {
     const { caller, requests, respond } = placed()
     respond(183, 7)
