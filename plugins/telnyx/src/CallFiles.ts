@@ -6,7 +6,7 @@ import { KeyLocks } from "./KeyLocks.ts"
 
 /**
  * The calls that are connected, in files of this server, so that a server that was killed can hang them up when it starts
- * again: their callers hear nothing, and Telnyx would keep them. Never fails: without the files only that is not done.
+ * again: their callers hear nothing, and Telnyx would not end them. Never fails: without the files they are not hung up.
  */
 export interface CallFiles {
   readonly add: (callControlId: string) => Effect.Effect<void>

@@ -2,22 +2,25 @@ import { frameBytes } from "@svc/providers/Audio"
 import { BatchedMedia } from "@svc/providers/BatchedMedia"
 import type { RouteSocket } from "@svc/providers/Route"
 import type { CallEvent } from "@svc/providers/Telephony"
+import { Effect } from "effect"
 import type { CallNetwork } from "./CallNetwork.ts"
 import { type Codec, converter } from "./Codec.ts"
 import { clearMessage, type MediaMessage, markMessage, mediaMessage, readMediaMessage } from "./MediaMessage.ts"
 import { PacketTimes } from "./PacketTimes.ts"
 
+/** How long Telnyx may take to open the media connection of an answered call, before it is requested once more. */
+const missingAfter = "2 seconds"
 /** Bytes that may wait to be sent before the connection counts as stuck: 8 s of audio in base64. */
 const mostWaiting = 128 * 1024
 
-/** What a stream tells its call. */
+/** What a stream reports to its call. */
 export interface StreamListener {
   readonly emit: (event: CallEvent) => void
   /** A digit, as often as it was pressed. */
   readonly onDigit: (digit: string) => void
   /** Audio flows. */
   readonly onStarted: () => void
-  /** The connection is gone, with a reason for people. */
+  /** The connection is lost; `reason` is text for people. */
   readonly onLost: (reason: string) => void
 }
 
@@ -32,7 +35,8 @@ export class CallStream {
   readonly #listener: StreamListener
   readonly #batches: BatchedMedia
   readonly #times = new PacketTimes()
-  #token: string | undefined
+  /** The connection that was requested and is not open yet. */
+  #requested: { readonly token: string; readonly fields: Readonly<Record<string, unknown>> } | undefined
   #socket: RouteSocket | undefined
   #isStarted = false
   #convert: (audio: Uint8Array) => Uint8Array = (audio) => audio
@@ -69,31 +73,46 @@ export class CallStream {
     return this.#isStarted ? this.#heardAt : null
   }
 
-  /** What a command says to open the next connection. */
+  /** The fields with which a command asks Telnyx to open the next connection. */
   request(): Readonly<Record<string, unknown>> {
     this.forget()
     const { token, url } = this.#network.streams.expect((socket) => this.#attach(socket))
-    this.#token = token
-    return {
+    const fields = {
       stream_url: url,
       stream_track: "inbound_track",
       stream_codec: this.#codec.name,
       stream_bidirectional_mode: "rtp",
       stream_bidirectional_codec: this.#codec.name
     }
+    this.#requested = { token, fields }
+    return fields
   }
+
+  /** Requests the connection once more, if Telnyx has not opened it after 2 s. The first request may still be met. Never fails. */
+  readonly requestMissing: Effect.Effect<void> = Effect.suspend(() => {
+    const id = this.#callControlId()
+    if (id === undefined || this.#requested === undefined) return Effect.void
+    return Effect.catchAll(
+      Effect.asVoid(this.#network.commands.command(id, "streaming_start", this.#requested.fields)),
+      ({ reason }) =>
+        Effect.sync(() => {
+          if (this.#requested === undefined) return
+          this.#network.log.warning(`Telnyx did not open the media connection of a call: ${reason}`)
+        })
+    )
+  }).pipe(Effect.delay(missingAfter))
 
   /** The connection that was asked for is no longer expected. */
   forget(): void {
-    if (this.#token !== undefined) this.#network.streams.forget(this.#token)
-    this.#token = undefined
+    if (this.#requested !== undefined) this.#network.streams.forget(this.#requested.token)
+    this.#requested = undefined
   }
 
   readonly send = (frame: Uint8Array): void => this.#batches.send(frame)
   readonly mark = (name: string): void => this.#batches.mark(name)
   readonly clear = (): void => this.#batches.clear()
 
-  /** Ends the connection; nothing is told after that. */
+  /** Ends the connection; nothing is reported after that. */
   close(): void {
     this.forget()
     this.#batches.close()
@@ -104,7 +123,7 @@ export class CallStream {
   }
 
   #attach(socket: RouteSocket): void {
-    this.#token = undefined
+    this.#requested = undefined
     const former = this.#socket
     this.#socket = socket
     this.#isStarted = false

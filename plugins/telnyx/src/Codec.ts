@@ -40,6 +40,21 @@ const toMulaw = table((codes, pcm, out) => {
   pcmToMulaw(pcm, 0, 256, out, 0)
 })
 
+/** Names of the codecs in lower case: those of RTP (RFC 3551, 6) and of media types that Telnyx and others use. */
+const names: ReadonlyMap<string, Codec["name"]> = new Map([
+  ["pcmu", "PCMU"],
+  ["mulaw", "PCMU"],
+  ["ulaw", "PCMU"],
+  ["pcma", "PCMA"],
+  ["alaw", "PCMA"]
+])
+
+/** The codec of a name such as `PCMU`, `pcmu/8000`, `audio/PCMU` or `audio/x-mulaw;rate=8000`. */
+const nameOf = (streamed: string): Codec["name"] | undefined => {
+  const [, name = ""] = /^(?:audio\/)?(?:x-)?([a-z0-9]+)(?:[/;].*)?$/.exec(streamed.trim().toLowerCase()) ?? []
+  return names.get(name)
+}
+
 /**
  * How audio of a stream becomes that of a leg: Telnyx sends the codec of the call where it cannot convert to the one that
  * was asked for. Undefined: it cannot be converted.
@@ -48,8 +63,9 @@ export const converter = (
   streamed: string | undefined,
   wanted: Codec
 ): ((audio: Uint8Array) => Uint8Array) | undefined => {
-  if (streamed === undefined || streamed === wanted.name) return (audio) => audio
-  if (streamed !== "PCMU" && streamed !== "PCMA") return undefined
+  const name = streamed === undefined ? wanted.name : nameOf(streamed)
+  if (name === undefined) return undefined
+  if (name === wanted.name) return (audio) => audio
   const codes = wanted.name === "PCMA" ? toAlaw : toMulaw
   return (audio) => audio.map((code) => codes[code] ?? 0)
 }

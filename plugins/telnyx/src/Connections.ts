@@ -6,9 +6,14 @@ const mostRemembered = 10_000
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)
 
+const idOf = (application: unknown): string | undefined => text(Object(application).id)
+
 /** The Call Control applications of the account, which Telnyx also calls connections. */
 export interface Connections {
-  /** The application for calls from a number: that of the setting, of the number, or the one with our webhook. */
+  /**
+   * The application for calls from a number: that of the setting, of the number, the one with our webhook, or the only one
+   * of the account.
+   */
   readonly of: (number: string) => Effect.Effect<string | undefined>
   /** The one for numbers that are bought. */
   readonly own: Effect.Effect<string | undefined>
@@ -23,13 +28,16 @@ export const make = (options: {
   const { api, fixed, webhookUrl } = options
   const known = new Map<string, string>()
   let found: string | undefined
+  /** The application of an account that has one, at the last look. */
+  let only: string | undefined
 
   const withWebhook = api
     .request({ method: "GET", path: "/call_control_applications", query: { "page[size]": "250" } })
     .pipe(
       Effect.map((body) => {
-        const application = listOf(body)?.find((one) => Object(one).webhook_event_url === webhookUrl)
-        found = text(Object(application).id)
+        const applications = listOf(body) ?? []
+        found = idOf(applications.find((one) => Object(one).webhook_event_url === webhookUrl))
+        only = applications.length === 1 ? idOf(applications[0]) : undefined
         return found
       }),
       Effect.tap((id) =>
@@ -68,7 +76,9 @@ export const make = (options: {
       Effect.suspend(() => {
         const id = fixed ?? known.get(number)
         if (id !== undefined) return Effect.succeed(id)
-        return Effect.flatMap(ofNumber(number), (found) => (found === undefined ? own : Effect.succeed(found)))
+        return Effect.flatMap(ofNumber(number), (ofIt) =>
+          ofIt === undefined ? Effect.map(own, (ours) => ours ?? only) : Effect.succeed(ofIt)
+        )
       })
   }
 }

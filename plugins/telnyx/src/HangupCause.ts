@@ -15,13 +15,14 @@ const withCode = (payload: CallPayload) => {
   return code === undefined ? {} : { code }
 }
 
-/** Ends that nobody on the line has caused. */
+/** Ends of a call that neither party has caused. */
 const broken: ReadonlySet<string> = new Set(["time_limit", "timeout", "not_found"])
 
 /** How an answered call has ended. */
 export const endedBy = (payload: CallPayload): Ended => {
   const { hangup_cause: word, hangup_source: source } = payload
-  const cause = word ?? "unspecified"
+  // A hang-up without a cause is a normal one; `unspecified` is Telnyx's word for one that it cannot explain.
+  const cause = word ?? "no cause"
   const isFailed = broken.has(cause) || (cause === "unspecified" && source !== "caller" && source !== "callee")
   return {
     _tag: "Ended",
@@ -50,7 +51,7 @@ export const outcomeOf = (payload: CallPayload): DialFailed["outcome"] => {
   }
 }
 
-/** What it is called to people. */
+/** The cause as text for people. */
 export const reasonOf = (payload: CallPayload): string => {
   const code = codeOf(payload)
   const word = payload.hangup_cause ?? "no cause"

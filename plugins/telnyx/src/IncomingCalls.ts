@@ -18,9 +18,13 @@ const partyOf = (text: string | null | undefined): string | null => {
 }
 
 const headersOf = ({ custom_headers, sip_headers }: CallPayload): Readonly<Record<string, string>> =>
-  Object.fromEntries([...(sip_headers ?? []), ...(custom_headers ?? [])].map(({ name, value }) => [name, value]))
+  Object.fromEntries(
+    [...(sip_headers ?? []), ...(custom_headers ?? [])].flatMap((header) =>
+      header === null ? [] : [[header.name, header.value]]
+    )
+  )
 
-/** How Telnyx calls a refusal; it knows two. */
+/** Telnyx's name of a refusal; it has two. */
 const causes: { readonly [C in RejectCause]: "USER_BUSY" | "CALL_REJECTED" } = {
   busy: "USER_BUSY",
   declined: "CALL_REJECTED",
@@ -81,7 +85,10 @@ export const take = (
           preferred_codecs: "PCMU,PCMA",
           webhook_url: network.webhookUrl
         })
-        .pipe(Effect.mapError(({ reason }) => new CallGone({ reason: `Telnyx did not answer the call: ${reason}` })))
+        .pipe(
+          Effect.mapError(({ reason }) => new CallGone({ reason: `Telnyx did not answer the call: ${reason}` })),
+          Effect.tap(() => Effect.sync(() => call.expectStream()))
+        )
       const connected = Effect.mapError(
         call.connected,
         (hangup) => new CallGone({ reason: `the caller hung up: ${reasonOf(hangup)}` })

@@ -27,7 +27,7 @@ const count = (value: unknown): number | undefined => {
   return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : undefined
 }
 
-/** Reads a message. Undefined: one of no use here. Throws for one that is not of the protocol. */
+/** Reads a message. Undefined: a message that the plugin does not use. Throws when it violates the protocol. */
 export const readMediaMessage = (data: string): MediaMessage | undefined => {
   const message = fields(JSON.parse(data))
   switch (message["event"]) {

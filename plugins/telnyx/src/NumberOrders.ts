@@ -1,29 +1,23 @@
 import { CarrierRefused, type CarrierUnavailable } from "@svc/providers/Carrier"
 import { carrierError, carrierUnavailable } from "@svc/providers/CarrierApi"
 import { Effect, Schema } from "effect"
-import type { TelnyxApi } from "./TelnyxApi.ts"
+import { listOf, rowsOf, type TelnyxApi } from "./TelnyxApi.ts"
 
-/** How often, and how many times, an order is looked at until it is decided: 20 s in all. */
+/** The interval and the number of polls until an order is decided: 20 s in all. */
 const pollEvery = "1 second"
 const mostPolls = 20
 
 const Order = Schema.Struct({
   id: Schema.String,
-  status: Schema.String,
-  customer_reference: Schema.optional(Schema.NullOr(Schema.String)),
+  /** `pending`, `success` or `failure`; without one it counts as pending. */
+  status: Schema.optional(Schema.NullOr(Schema.String)),
   phone_numbers: Schema.optional(
-    Schema.Array(
-      Schema.Struct({
-        phone_number: Schema.optional(Schema.String),
-        status: Schema.optional(Schema.String),
-        requirements_met: Schema.optional(Schema.Boolean)
-      })
-    )
+    Schema.NullOr(Schema.Array(Schema.Struct({ requirements_met: Schema.optional(Schema.NullOr(Schema.Boolean)) })))
   )
 })
 type Order = typeof Order.Type
 const decodeOne = Schema.decodeUnknown(Schema.Struct({ data: Order }))
-const decodeList = Schema.decodeUnknown(Schema.Struct({ data: Schema.Array(Order) }))
+const ordersOf = rowsOf(Order)
 
 const noOrder = () => carrierUnavailable({ reason: "Telnyx answered with no number order" })
 
@@ -49,8 +43,11 @@ export const make = (api: TelnyxApi): NumberOrders => {
         api.request({ method: "GET", path: "/number_orders", query: { "filter[customer_reference]": key } }),
         carrierUnavailable
       )
-      const { data } = yield* Effect.mapError(decodeList(body), noOrder)
-      const orders = data.filter(({ customer_reference }) => customer_reference === key)
+      const ofKey = listOf(body)?.filter((one) => Object(one).customer_reference === key)
+      if (ofKey === undefined) return yield* noOrder()
+      const orders = ordersOf(ofKey)
+      // One that cannot be read may have bought the number.
+      if (orders.length < ofKey.length) return yield* noOrder()
       // One that was refused may have been ordered again.
       return orders.find(({ status }) => status !== "failure") ?? orders[0]
     })

@@ -13,6 +13,8 @@ import { type CallPayload, clientState } from "./WebhookEvent.ts"
 const ringSeconds = 150
 /** How long a webhook may take to show that a call was placed whose answer was lost. */
 const lateWebhook = "10 seconds"
+/** The same where Telnyx has answered that it failed, which rarely comes with a call. */
+const lateAfterError = "5 seconds"
 /** How long a call that was given up may still be reported, so that it is hung up. */
 const lateFor = "2 minutes"
 
@@ -97,13 +99,16 @@ export const make = (options: {
         call.identify(id, typeof session === "string" ? session : undefined)
         if (!call.isOver) network.listeners.byId.set(id, listener)
       }).pipe(
-        Effect.catchAll(({ outcome, reason }) => {
+        Effect.catchAll(({ outcome, reason, status = 0 }) => {
           const failed = new DialFailed({ outcome: "failed", reason: `Telnyx did not place the call: ${reason}` })
           return outcome === "unknown"
             ? // It may have been placed nevertheless.
               Effect.raceFirst(
                 Deferred.await(seen),
-                Effect.zipRight(Effect.sleep(lateWebhook), Deferred.fail(answered, failed))
+                Effect.zipRight(
+                  Effect.sleep(status >= 500 ? lateAfterError : lateWebhook),
+                  Deferred.fail(answered, failed)
+                )
               )
             : Deferred.fail(answered, failed)
         }),

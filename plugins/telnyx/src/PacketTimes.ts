@@ -1,4 +1,4 @@
-/** Samples by which the time of a packet may differ from its place in the row before it counts as a pause: 60 ms. */
+/** Samples by which a packet's time may differ from its place in the sequence before that is a pause: 60 ms. */
 const tolerance = 480
 const samplesPerMs = 8
 
@@ -13,7 +13,7 @@ interface Packet {
 
 /**
  * The sequence numbers and timestamps of the packets of a call, from the chunk numbers and milliseconds that the carrier
- * gives. The times of a row of packets follow from their numbers, so that the jitter of the given times is not heard; a
+ * gives. The times of consecutive packets follow from their numbers, so that the jitter of the given times is not heard; a
  * packet that is later than its number says begins after a pause. They go on when the call gets another stream.
  */
 export class PacketTimes {

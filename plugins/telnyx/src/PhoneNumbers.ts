@@ -1,20 +1,31 @@
 import { type CarrierUnavailable, isE164, type OwnedNumber } from "@svc/providers/Carrier"
 import { type CarrierRequestFailed, carrierUnavailable } from "@svc/providers/CarrierApi"
 import { Effect, Schema } from "effect"
-import type { TelnyxApi } from "./TelnyxApi.ts"
+import { listOf, rowsOf, type TelnyxApi } from "./TelnyxApi.ts"
 
 const pageSize = 250
 /** Pages that are read at most: 100,000 numbers. */
 const mostPages = 400
 
-/** `GET /phone_numbers`. */
-const Page = Schema.Struct({
-  data: Schema.Array(
-    Schema.Struct({ id: Schema.String, phone_number: Schema.String, status: Schema.optional(Schema.String) })
-  ),
-  meta: Schema.optional(Schema.Struct({ total_pages: Schema.optional(Schema.Number) }))
+/** A row of `GET /phone_numbers`. */
+const Row = Schema.Struct({
+  id: Schema.String,
+  phone_number: Schema.String,
+  status: Schema.optional(Schema.NullOr(Schema.String))
 })
-const decodePage = Schema.decodeUnknown(Page)
+const numbersOf = rowsOf(Row)
+
+interface Page {
+  readonly rows: ReadonlyArray<unknown>
+  /** Undefined: Telnyx does not say. */
+  readonly pages: number | undefined
+}
+
+const pageOf = (body: unknown): Page | undefined => {
+  const rows = listOf(body)
+  const { total_pages: pages } = Object(Object(body).meta)
+  return rows && { rows, pages: typeof pages === "number" ? pages : undefined }
+}
 
 /** States of numbers that the account does not have, or not any more. */
 const gone: ReadonlySet<string> = new Set([
@@ -37,27 +48,34 @@ export const make = (api: TelnyxApi): PhoneNumbers => {
   const read = (query: Readonly<Record<string, string>>) =>
     Effect.flatMap(
       Effect.mapError(api.request({ method: "GET", path: "/phone_numbers", query }), carrierUnavailable),
-      (body) =>
-        Effect.mapError(decodePage(body), () =>
-          carrierUnavailable({ reason: "Telnyx answered with no list of phone numbers" })
-        )
+      (body) => {
+        const page = pageOf(body)
+        return page === undefined
+          ? Effect.fail(carrierUnavailable({ reason: "Telnyx answered with no list of phone numbers" }))
+          : Effect.succeed(page)
+      }
     )
-  const owned = ({ data }: typeof Page.Type): ReadonlyArray<OwnedNumber> =>
-    data.flatMap(({ id, phone_number: number, status = "active" }) =>
-      isE164(number) && !gone.has(status) ? [{ number, carrier_id: id }] : []
+  const owned = ({ rows }: Page): ReadonlyArray<OwnedNumber> =>
+    numbersOf(rows).flatMap(({ id, phone_number: number, status }) =>
+      isE164(number) && !gone.has(status ?? "active") ? [{ number, carrier_id: id }] : []
     )
   return {
     find: (number) =>
-      Effect.map(read({ "filter[phone_number]": number, "page[size]": String(pageSize) }), (page) =>
-        owned(page).find((one) => one.number === number)
-      ),
+      Effect.flatMap(read({ "filter[phone_number]": number, "page[size]": String(pageSize) }), (page) => {
+        const found = owned(page).find((one) => one.number === number)
+        // A row that cannot be read does not mean that the number is not rented.
+        const ofNumber = page.rows.filter((row) => Object(row).phone_number === number)
+        return found === undefined && numbersOf(ofNumber).length < ofNumber.length
+          ? Effect.fail(carrierUnavailable({ reason: `Telnyx lists ${number} without an id` }))
+          : Effect.succeed(found)
+      }),
     all: Effect.gen(function* () {
       const numbers = new Map<string, OwnedNumber>()
       for (let page = 1; page <= mostPages; page++) {
         const answer = yield* read({ "page[size]": String(pageSize), "page[number]": String(page) })
         for (const one of owned(answer)) numbers.set(one.number, one)
-        const pages = answer.meta?.total_pages ?? (answer.data.length < pageSize ? page : page + 1)
-        if (page >= pages || answer.data.length === 0) break
+        const pages = answer.pages ?? (answer.rows.length < pageSize ? page : page + 1)
+        if (page >= pages || answer.rows.length === 0) break
       }
       return [...numbers.values()]
     }),

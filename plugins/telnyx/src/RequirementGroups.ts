@@ -1,27 +1,19 @@
 import { CarrierRefused, type CarrierUnavailable, type NumberType } from "@svc/providers/Carrier"
 import { carrierError, carrierUnavailable } from "@svc/providers/CarrierApi"
 import { Effect, Schema } from "effect"
-import { dataOf, listOf, type TelnyxApi } from "./TelnyxApi.ts"
+import { dataOf, listOf, rowsOf, type TelnyxApi } from "./TelnyxApi.ts"
 
-/** The group of demands that a number of one type and country meets ("Requirement Groups"). */
+const Text = Schema.optional(Schema.NullOr(Schema.String))
+
+/** The group of requirements for numbers of one type and country ("Requirement Groups"). */
 const Group = Schema.Struct({
   id: Schema.String,
-  phone_number_type: Schema.optional(Schema.String),
-  customer_reference: Schema.optional(Schema.NullOr(Schema.String)),
-  status: Schema.optional(Schema.String),
-  regulatory_requirements: Schema.optional(
-    Schema.NullOr(
-      Schema.Array(
-        Schema.Struct({
-          requirement_id: Schema.optional(Schema.String),
-          status: Schema.optional(Schema.NullOr(Schema.String))
-        })
-      )
-    )
-  )
+  phone_number_type: Text,
+  customer_reference: Text,
+  status: Text
 })
 export type Group = typeof Group.Type
-const decodeGroups = Schema.decodeUnknown(Schema.Array(Group))
+const readGroups = rowsOf(Group)
 const decodeGroup = Schema.decodeUnknown(Group)
 
 const noGroup = () => carrierUnavailable({ reason: "Telnyx answered with no requirement group" })
@@ -30,7 +22,7 @@ const noGroup = () => carrierUnavailable({ reason: "Telnyx answered with no requ
 const referenceOf = (key: string, type: NumberType): string => `${key}:${type}`
 
 /** Lists come as they are or in `data`. */
-const itemsOf = (body: unknown): unknown => (Array.isArray(body) ? body : listOf(body))
+const itemsOf = (body: unknown): ReadonlyArray<unknown> | undefined => (Array.isArray(body) ? body : listOf(body))
 
 /** The groups that were made for a submission with this key. */
 export const groupsOf = (
@@ -56,8 +48,9 @@ export const groupsOf = (
         }),
         carrierUnavailable
       )
-      const groups = yield* Effect.mapError(decodeGroups(itemsOf(body)), noGroup)
-      const group = groups.find(({ customer_reference }) => customer_reference === reference)
+      const items = itemsOf(body)
+      if (items === undefined) return yield* noGroup()
+      const group = readGroups(items).find(({ customer_reference }) => customer_reference === reference)
       if (group !== undefined) found.set(type, group)
     }
     return found
@@ -71,7 +64,7 @@ export const submitGroup = (
     readonly country: string
     readonly type: NumberType
     readonly addressId: string
-    /** The ids of the demands that an address meets. */
+    /** The ids of the requirements that an address meets. */
     readonly addressDemands: ReadonlyArray<string>
     readonly existing: Group | undefined
   }
@@ -113,7 +106,13 @@ export const submitGroup = (
       )
   })
 
-/** The group with which a number is ordered: the approved one of a submission, for the number's type. */
+/** Groups with these states cannot be used for an order. */
+const unusable: ReadonlySet<string> = new Set(["declined", "expired"])
+
+/**
+ * The group of a submission with which a number is ordered, for the number's type. With one that is not approved yet the
+ * order is pending at Telnyx until it is.
+ */
 export const groupFor = (
   api: TelnyxApi,
   submissionId: string,
@@ -122,10 +121,11 @@ export const groupFor = (
   Effect.gen(function* () {
     const { country, key } = yield* keyOf(api, submissionId)
     const groups = yield* groupsOf(api, key, country, ["local", "mobile", "toll_free"])
-    const approved = [...groups.values()].filter(({ status }) => status === "approved")
-    if (approved.length < 2) return approved[0]?.id
+    const usable = [...groups.values()].filter(({ status }) => !unusable.has(status ?? ""))
+    if (usable.length < 2) return usable[0]?.id
     const type = yield* typeOf(api, number)
-    return (approved.find(({ phone_number_type }) => phone_number_type === type) ?? approved[0])?.id
+    const ofType = usable.find(({ phone_number_type }) => phone_number_type === type)
+    return (ofType ?? usable.find(({ status }) => status === "approved") ?? usable[0])?.id
   })
 
 /** The type of a number that is for sale. */

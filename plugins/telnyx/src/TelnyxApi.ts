@@ -3,7 +3,7 @@ import type { Health } from "@svc/providers/Health"
 import type { Host } from "@svc/providers/Host"
 import { makeFailures, type RequestFailures } from "@svc/providers/RequestFailed"
 import * as ServerHealth from "@svc/providers/ServerHealth"
-import { Effect, Redacted, type Scope } from "effect"
+import { Effect, Option, Redacted, Schema, type Scope } from "effect"
 import { apiBase, type Settings } from "./Settings.ts"
 
 /** A request to Telnyx below `/v2`. */
@@ -96,4 +96,10 @@ export const dataOf = (body: unknown): unknown => Object(body).data
 export const listOf = (body: unknown): ReadonlyArray<unknown> | undefined => {
   const data = dataOf(body)
   return Array.isArray(data) ? data : undefined
+}
+
+/** Decodes the rows of a list one by one. A row that cannot be read is left out. */
+export const rowsOf = <A, I>(row: Schema.Schema<A, I>): ((list: ReadonlyArray<unknown>) => ReadonlyArray<A>) => {
+  const decode = Schema.decodeUnknownOption(row)
+  return (list) => list.flatMap((one) => Option.toArray(decode(one)))
 }

@@ -3,18 +3,19 @@ import { Deferred, Effect, FiberId } from "effect"
 import type { CallListener, CallNetwork } from "./CallNetwork.ts"
 import { CallStream } from "./CallStream.ts"
 import type { Codec } from "./Codec.ts"
+import { DigitCount, type DigitSource } from "./DigitCount.ts"
 import { endedBy, verdictOf } from "./HangupCause.ts"
 import { LegEvents } from "./LegEvents.ts"
 import { Transfer } from "./Transfer.ts"
 import type { CallPayload } from "./WebhookEvent.ts"
 
-/** How long the webhook of a hang-up may take after the end of the media, before the media is asked for again. */
+/** How long the webhook of a hang-up may take after the end of the media, before another stream is requested. */
 const hangupGrace = "300 millis"
 /** How long Telnyx may take to open a media connection. */
 export const startLimit = "5 seconds"
 /** How long the webhook of a hang-up may take after Telnyx has said that a call is over. */
 const lateHangup = "2 seconds"
-/** Milliseconds for which a stream must have flowed before another one is asked for in its place. */
+/** A stream that replaced another one and breaks within this time, in milliseconds, ends the call as failed. */
 const leastStreamMs = 5000
 /** Milliseconds without a message after which Telnyx is asked whether the call is still there. */
 const silentMs = 20_000
@@ -31,14 +32,15 @@ export interface CallOptions {
 }
 
 /**
- * A call from the moment on at which it is answered or placed.
+ * A call, from when it is answered or placed.
  *
  * | state      | event                                    | next       | then                                         |
  * |------------|------------------------------------------|------------|----------------------------------------------|
  * | connecting | the media starts                         | live       |                                              |
+ * | connecting | no connection 2 s after the answer       | connecting | `streaming_start`, once, for the same token  |
  * | connecting | Telnyx hangs up                          | over       | `connected` fails                            |
- * | live       | the media connection ends                | live       | Media off; another stream is asked for       |
- * | live       | it ends during a transfer                | live       | Media off; asked for when the transfer fails |
+ * | live       | the media connection ends                | live       | Media off; another stream is requested       |
+ * | live       | it ends during a transfer                | live       | Media off; requested when the transfer fails |
  * | live       | another stream starts                    | live       | Media on                                     |
  * | live       | no other stream can be had               | over       | Ended failed, and hung up                    |
  * | live       | Telnyx hangs up                          | over       | Ended                                        |
@@ -57,8 +59,7 @@ export class TelnyxCall implements CallListener {
   #startedAt = 0
   #isAway = false
   #transfer: Transfer | undefined
-  /** Digits that each source has told, and that were emitted: both tell each digit, in either order. */
-  readonly #digits = { stream: 0, webhook: 0, emitted: 0 }
+  readonly #digits = new DigitCount()
   #isAsking = false
   #isRinging: boolean
   readonly #commandsInOrder = Effect.unsafeMakeSemaphore(1)
@@ -111,10 +112,24 @@ export class TelnyxCall implements CallListener {
     this.#isRinging = false
   }
 
-  /** What the command says that answers or places the call. */
+  /** The fields about the stream in the command that answers or places the call. */
   streamRequest(): Readonly<Record<string, unknown>> {
     return this.#stream.request()
   }
+
+  /**
+   * Telnyx has answered the call, and is to open the media connection. When it does not, the connection is requested once
+   * more at the same address, so that the first request may still be met.
+   */
+  expectStream(): void {
+    if (this.#isStreamExpected || this.#state !== "connecting") return
+    this.#isStreamExpected = true
+    this.#network.fork(Effect.raceFirst(this.#stream.requestMissing, Deferred.await(this.#settled)))
+  }
+
+  #isStreamExpected = false
+  /** Media flows, or the call is over. */
+  readonly #settled = Deferred.unsafeMake<void>(FiberId.none)
 
   readonly onWebhook = (type: string, payload: CallPayload): void => {
     if (this.#state === "over") return
@@ -123,6 +138,7 @@ export class TelnyxCall implements CallListener {
       else this.#end(endedBy(payload))
       return
     }
+    if (type === "call.answered") this.expectStream()
     const verdict = verdictOf(type, payload)
     if (verdict !== undefined) this.#emit({ _tag: "Answerer", verdict })
     else if (type === "call.dtmf.received") this.#onDigit("webhook", payload.digit ?? "")
@@ -132,7 +148,7 @@ export class TelnyxCall implements CallListener {
     }
   }
 
-  /** Looks whether a call without a sound is still there. */
+  /** Asks Telnyx whether a call that sends nothing still exists. */
   readonly check = (): void => {
     const heardAt = this.#stream.heardAt
     const id = this.#id
@@ -157,7 +173,7 @@ export class TelnyxCall implements CallListener {
     return Effect.zipRight(this.#network.commands.hangup(id), this.#network.files.remove(id))
   })
 
-  /** The engine gives the call up, or it is over for it. */
+  /** The engine ends the call. */
   readonly hangup = (): void => {
     if (this.#state === "over") return
     this.#events.close()
@@ -214,12 +230,9 @@ export class TelnyxCall implements CallListener {
     )
   }
 
-  #onDigit(source: "stream" | "webhook", digit: string): void {
-    if (!/^[0-9*#A-Da-d]$/.test(digit)) return
-    this.#digits[source]++
-    if (this.#digits[source] <= this.#digits.emitted) return
-    this.#digits.emitted = this.#digits[source]
-    this.#emit({ _tag: "Dtmf", digit: digit.toUpperCase(), source: "signaling" })
+  #onDigit(source: DigitSource, digit: string): void {
+    const counted = this.#digits.count(source, digit)
+    if (counted !== undefined) this.#emit({ _tag: "Dtmf", digit: counted, source: "signaling" })
   }
 
   #onStarted(): void {
@@ -228,6 +241,7 @@ export class TelnyxCall implements CallListener {
       return
     }
     this.#startedAt = this.#network.now()
+    Deferred.unsafeDone(this.#settled, Effect.void)
     Deferred.unsafeDone(this.#started, Effect.void)
     if (this.#state === "connecting") {
       this.#state = "live"
@@ -243,7 +257,7 @@ export class TelnyxCall implements CallListener {
     if (this.#state !== "live" || this.#isAway || this.#transfer?.isCompleted === true) return
     this.#isAway = true
     this.#emit({ _tag: "Media", on: false })
-    // A transfer may have closed it; its failure asks for another one.
+    // The transfer may have closed it; if the transfer fails, another stream is requested.
     if (this.#transfer !== undefined) return
     const isTooSoon = this.#network.now() - this.#startedAt < leastStreamMs && this.#hasRetaken
     this.#network.fork(
@@ -258,7 +272,7 @@ export class TelnyxCall implements CallListener {
 
   #hasRetaken = false
 
-  /** Asks for another stream, without which the call ends. */
+  /** Requests another stream; without one the call ends. */
   #retake(reason: string): Effect.Effect<void> {
     return Effect.gen(this, function* () {
       const id = this.#id
@@ -308,6 +322,7 @@ export class TelnyxCall implements CallListener {
   }
 
   #forget(): void {
+    Deferred.unsafeDone(this.#settled, Effect.void)
     this.#network.live.delete(this)
     if (this.#id !== undefined) this.#network.listeners.byId.delete(this.#id)
   }
@@ -320,8 +335,12 @@ export class TelnyxCall implements CallListener {
 
   #hangupNow(): void {
     const id = this.#id
-    if (id === undefined) return
     this.#forget()
+    if (id === undefined) {
+      // `identify` hangs it up when Telnyx reports it after all.
+      this.#stream.close()
+      return
+    }
     this.#network.fork(
       Effect.zipRight(
         Effect.map(this.#network.commands.hangup(id), () => this.#stream.close()),
@@ -342,7 +361,7 @@ export class TelnyxCall implements CallListener {
       onProgress: (state, reason) => this.#onProgress(state, reason),
       onEnded: (payload) => {
         this.#end(endedBy(payload))
-        // Telnyx ends the other side too, unless it is told otherwise.
+        // Telnyx ends this leg too, unless the transfer asked for something else.
         this.#network.fork(this.#network.commands.hangup(callControlId))
       }
     })
@@ -354,7 +373,7 @@ export class TelnyxCall implements CallListener {
     if (state === "ringing" || state === "completed") this.#events.emit(progress)
     if (state === "ringing") return
     if (state === "completed") {
-      // The agent must not be heard by the two, nor hear them.
+      // The two must not hear the agent, nor the agent the two.
       this.#command("streaming_stop", {})
       this.#stream.close()
       return
@@ -365,7 +384,7 @@ export class TelnyxCall implements CallListener {
       this.#events.emit(progress)
       return
     }
-    // The agent can go on when there is media again.
+    // The agent can go on only when there is media again.
     this.#network.fork(
       Effect.map(this.#retake("the transfer had closed the media connection"), () => {
         if (this.#state !== "over") this.#events.emit(progress)

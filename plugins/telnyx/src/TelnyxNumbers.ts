@@ -2,43 +2,36 @@ import { join } from "node:path"
 import { isE164, type Numbers, type NumberType, type OfferedNumber } from "@svc/providers/Carrier"
 import { carrierUnavailable } from "@svc/providers/CarrierApi"
 import { Effect, Schema } from "effect"
-import * as DoneKeys from "./DoneKeys.ts"
 import { KeyLocks } from "./KeyLocks.ts"
 import * as NumberOrders from "./NumberOrders.ts"
 import * as PhoneNumbers from "./PhoneNumbers.ts"
+import * as ReleaseLog from "./ReleaseLog.ts"
 import { groupFor } from "./RequirementGroups.ts"
-import type { TelnyxApi } from "./TelnyxApi.ts"
+import { listOf, rowsOf, type TelnyxApi } from "./TelnyxApi.ts"
 
 const types: ReadonlyArray<NumberType> = ["local", "mobile", "toll_free"]
 
-/** How often a number that was bought is looked for, a second apart. */
+/** How often a number that was bought is looked up, once a second. */
 const mostLooks = 4
 
-/** `GET /available_phone_numbers`. */
+const Text = Schema.optional(Schema.NullOr(Schema.String))
+
+/** A row of `GET /available_phone_numbers`. */
 const Available = Schema.Struct({
-  data: Schema.Array(
-    Schema.Struct({
-      phone_number: Schema.String,
-      phone_number_type: Schema.optional(Schema.NullOr(Schema.String)),
-      region_information: Schema.optional(
-        Schema.NullOr(
-          Schema.Array(
-            Schema.Struct({ region_type: Schema.optional(Schema.String), region_name: Schema.optional(Schema.String) })
-          )
-        )
-      )
-    })
+  phone_number: Schema.String,
+  phone_number_type: Text,
+  region_information: Schema.optional(
+    Schema.NullOr(Schema.Array(Schema.Struct({ region_type: Text, region_name: Text })))
   )
 })
-const decodeAvailable = Schema.decodeUnknown(Available)
-
-type Entry = (typeof Available.Type)["data"][number]
+type Available = typeof Available.Type
+const availableOf = rowsOf(Available)
 
 /** The place of a number: its city, else its rate center, else its state. */
-const areaOf = ({ region_information: regions }: Entry): string | null => {
+const areaOf = ({ region_information: regions }: Available): string | null => {
   for (const type of ["location", "rate_center", "state"]) {
     const name = regions?.find(({ region_type }) => region_type === type)?.region_name
-    if (name !== undefined && name !== "") return name
+    if (name !== undefined && name !== null && name !== "") return name
   }
   return null
 }
@@ -54,7 +47,7 @@ export const make = (options: {
     const { api, connection, folder, profile } = options
     const numbers = PhoneNumbers.make(api)
     const orders = NumberOrders.make(api)
-    const released = DoneKeys.make(join(folder, "released"))
+    const releases = ReleaseLog.make(join(folder, "released"))
     const locks = new KeyLocks()
 
     const searchType = (type: NumberType, { area, country, limit }: Parameters<Numbers["search"]>[0]) => {
@@ -77,16 +70,17 @@ export const make = (options: {
           // A country or place that Telnyx does not know is one without numbers.
           failure.outcome === "refused" ? Effect.succeed({ data: [] }) : Effect.fail(carrierUnavailable(failure))
         ),
-        Effect.flatMap((body) =>
-          Effect.mapError(decodeAvailable(body), () =>
-            carrierUnavailable({ reason: "Telnyx answered with no list of numbers for sale" })
-          )
-        ),
+        Effect.flatMap((body) => {
+          const list = listOf(body)
+          return list === undefined
+            ? Effect.fail(carrierUnavailable({ reason: "Telnyx answered with no list of numbers for sale" }))
+            : Effect.succeed(list)
+        }),
         Effect.map(
-          ({ data }): ReadonlyArray<OfferedNumber> =>
-            data.flatMap((entry) => {
-              const { phone_number: number, phone_number_type: told } = entry
-              const isAnother = told !== undefined && told !== null && told !== type
+          (list): ReadonlyArray<OfferedNumber> =>
+            availableOf(list).flatMap((entry) => {
+              const { phone_number: number, phone_number_type: foundType } = entry
+              const isAnother = foundType !== undefined && foundType !== null && foundType !== type
               return isE164(number) && !isAnother ? [{ number, country, type, area: areaOf(entry) }] : []
             })
         )
@@ -120,10 +114,12 @@ export const make = (options: {
         }).pipe(locks.within(`purchase ${key}`)),
       release: ({ key, number }) =>
         Effect.gen(function* () {
-          if (yield* released.has(key)) return
-          const rented = yield* numbers.find(number)
-          if (rented !== undefined) yield* numbers.remove(rented.carrier_id)
-          yield* released.add(key)
+          let rent = yield* releases.rentOf(key)
+          if (rent === undefined) {
+            rent = (yield* numbers.find(number))?.carrier_id ?? null
+            yield* releases.add(key, rent)
+          }
+          if (rent !== null) yield* numbers.remove(rent)
         }).pipe(locks.within(`release ${key}`)),
       owned: numbers.all
     }

@@ -40,7 +40,7 @@ const Requirements = Schema.Struct({
 })
 const decodeRequirements = Schema.decodeUnknown(Requirements)
 
-/** What one type of number demands. */
+/** What one type of number requires. */
 interface Demand {
   readonly type: NumberType
   readonly addressDemands: ReadonlyArray<string>
@@ -70,7 +70,7 @@ const nameOf = (name: string): { readonly first_name: string; readonly last_name
 }
 
 /**
- * The verification of addresses: an address at Telnyx, and for each type of number that demands one a requirement group with
+ * The verification of addresses: an address at Telnyx, and for each type of number that requires one a requirement group with
  * that address. The submission is the id of the address, and its key the reference of both, so that they are found again.
  */
 export const make = ({ api, log }: { readonly api: TelnyxApi; readonly log: Host["log"] }): Effect.Effect<Regulatory> =>
@@ -183,7 +183,7 @@ export const make = ({ api, log }: { readonly api: TelnyxApi; readonly log: Host
         Effect.gen(function* () {
           const { country, key } = yield* keyOf(api, submissionId)
           const demands = yield* demandsOf(country)
-          // Where nothing is demanded, every address will do.
+          // Where nothing is required, every address is accepted.
           if (demands.length === 0) {
             return types.map((type) => ({ type, status: "verified", rejection_reason: null }) as const)
           }

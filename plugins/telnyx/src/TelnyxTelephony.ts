@@ -23,7 +23,7 @@ import * as TelnyxRegulatory from "./TelnyxRegulatory.ts"
 import * as Transfer from "./Transfer.ts"
 import * as Webhooks from "./Webhooks.ts"
 
-/** How often calls without a sound are looked for. */
+/** How often calls are checked for silence. */
 const checkEvery = "5 seconds"
 
 const withoutAddress: Health = {
@@ -108,7 +108,7 @@ export const layer = (settings: Settings, host: Host): Layer.Layer<Telephony, Pl
         offerSms: (sms) => void Queue.unsafeOffer(messages, sms)
       })
       const connections = Connections.make({ api, fixed: connectionId, webhookUrl })
-      // The log says at once where calls do not come here.
+      // The log says at the start when calls do not reach this server.
       if (host.baseUrl !== null) yield* Effect.forkScoped(connections.own)
       return {
         id: "telnyx",

@@ -5,15 +5,15 @@ import type { CallListener, CallNetwork } from "./CallNetwork.ts"
 import { outcomeOf, reasonOf } from "./HangupCause.ts"
 import { type CallPayload, clientState } from "./WebhookEvent.ts"
 
-/** How long the destination may ring, in seconds: the outcome is due after 30 s. */
+/** How long the destination may ring, in seconds: the engine waits 30 s for the outcome. */
 const ringSeconds = 25
 /** When an outcome that Telnyx does not report is given up, in milliseconds. */
 export const outcomeMs = 28_000
 /** How long the leg of a transfer that was given up may still be reported, so that it is hung up. */
 const lateFor = "2 minutes"
 
-/** The events of the destination that say how the transfer stands. */
-const telling: ReadonlySet<string> = new Set(["call.initiated", "call.answered", "call.bridged", "call.hangup"])
+/** The events of the destination's leg that show the progress of the transfer. */
+const progressEvents: ReadonlySet<string> = new Set(["call.initiated", "call.answered", "call.bridged", "call.hangup"])
 
 export interface TransferOptions {
   readonly network: CallNetwork
@@ -87,7 +87,7 @@ export class Transfer implements CallListener {
   readonly onWebhook = (type: string, payload: CallPayload): void => {
     const { callControlId, network, onEnded, onProgress } = this.#options
     const id = payload.call_control_id
-    if (id === callControlId || !telling.has(type)) return
+    if (id === callControlId || !progressEvents.has(type)) return
     if (this.#other === undefined) {
       this.#other = id
       network.listeners.byId.set(id, this)

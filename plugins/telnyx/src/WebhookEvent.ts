@@ -1,9 +1,13 @@
-import { Option, Schema } from "effect"
+import { Either, Option, Schema } from "effect"
 
-const Text = Schema.optionalWith(Schema.NullOr(Schema.String), { exact: true })
+/** Of a field that decides nothing: a value of another type counts as null, so that the event is not lost with it. */
+const orNull = <A, I>(schema: Schema.Schema<A, I>) =>
+  Schema.NullOr(schema).annotations({ decodingFallback: () => Either.right(null) })
+
+const Text = Schema.optionalWith(orNull(Schema.String), { exact: true })
 
 const Header = Schema.Struct({ name: Schema.String, value: Schema.String })
-const Headers = Schema.optionalWith(Schema.NullOr(Schema.Array(Header)), { exact: true })
+const Headers = Schema.optionalWith(orNull(Schema.Array(orNull(Header))), { exact: true })
 
 /** What the webhooks of a call say (developers.telnyx.com/docs/voice/programmable-voice/voice-api-webhooks). */
 const CallPayload = Schema.Struct({
@@ -18,7 +22,7 @@ const CallPayload = Schema.Struct({
   sip_headers: Headers,
   hangup_cause: Text,
   hangup_source: Text,
-  sip_hangup_cause: Schema.optionalWith(Schema.NullOr(Schema.Union(Schema.String, Schema.Number)), { exact: true }),
+  sip_hangup_cause: Schema.optionalWith(orNull(Schema.Union(Schema.String, Schema.Number)), { exact: true }),
   digit: Text,
   result: Text,
   failure_reason: Text
@@ -30,9 +34,9 @@ const Party = Schema.Struct({ phone_number: Schema.String })
 
 /** `message.received` (developers.telnyx.com/docs/messaging/messages/receive-message). */
 const MessagePayload = Schema.Struct({
-  id: Schema.String,
+  id: Text,
   from: Party,
-  to: Schema.Array(Party),
+  to: Schema.Array(orNull(Party)),
   text: Text
 })
 
@@ -42,7 +46,9 @@ export type MessagePayload = typeof MessagePayload.Type
 export type WebhookEvent =
   | { readonly _tag: "Call"; readonly id: string; readonly type: string; readonly payload: CallPayload }
   | { readonly _tag: "Message"; readonly id: string; readonly payload: MessagePayload }
-  /** An event that is of no use here, such as the receipt of a message. */
+  /** An event of a call or a message that lacks what is needed to act on it, such as the id of the call. */
+  | { readonly _tag: "Incomplete"; readonly type: string }
+  /** An event that the plugin does not use, such as the receipt of a message. */
   | { readonly _tag: "Other"; readonly type: string }
 
 const Envelope = Schema.parseJson(
@@ -50,7 +56,7 @@ const Envelope = Schema.parseJson(
     data: Schema.Struct({
       id: Text,
       event_type: Schema.String,
-      payload: Schema.Unknown
+      payload: Schema.optional(Schema.Unknown)
     })
   })
 )
@@ -58,16 +64,23 @@ const decodeEnvelope = Schema.decodeUnknownOption(Envelope)
 const decodeCall = Schema.decodeUnknownOption(CallPayload)
 const decodeMessage = Schema.decodeUnknownOption(MessagePayload)
 
-/** The event in the body of a webhook; none: it is not one of Telnyx. */
+/** The event in the body of a webhook; none: the body is no JSON with `data.event_type`. */
 export const eventOf = (body: Uint8Array): Option.Option<WebhookEvent> =>
-  Option.flatMap(decodeEnvelope(new TextDecoder().decode(body)), ({ data }): Option.Option<WebhookEvent> => {
+  Option.map(decodeEnvelope(new TextDecoder().decode(body)), ({ data }): WebhookEvent => {
     const { event_type: type, payload } = data
     const id = data.id ?? ""
+    const incomplete = (): WebhookEvent => ({ _tag: "Incomplete", type })
     if (type === "message.received") {
-      return Option.map(decodeMessage(payload), (message) => ({ _tag: "Message", id, payload: message }))
+      return Option.match(decodeMessage(payload), {
+        onNone: incomplete,
+        onSome: (message) => ({ _tag: "Message", id, payload: message })
+      })
     }
-    if (!/^(call|streaming)\./.test(type)) return Option.some({ _tag: "Other", type })
-    return Option.map(decodeCall(payload), (call) => ({ _tag: "Call", id, type, payload: call }))
+    if (!/^(call|streaming)\./.test(type)) return { _tag: "Other", type }
+    return Option.match(decodeCall(payload), {
+      onNone: incomplete,
+      onSome: (call) => ({ _tag: "Call", id, type, payload: call })
+    })
   })
 
 /** A text as `client_state` carries it: base64. */

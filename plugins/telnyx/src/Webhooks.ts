@@ -23,7 +23,8 @@ type CallEvent = Extract<WebhookEvent, { readonly _tag: "Call" }>
 
 /**
  * Takes the webhooks. Telnyx sends them more than once and in any order: an event counts once, by its id, and a call that
- * has ended does not begin again. One without a valid signature is refused with 403 and changes nothing.
+ * has ended does not begin again. One without a valid signature is refused with 403 and changes nothing; a signed event
+ * that cannot be used gets 200, because Telnyx would only send it again.
  */
 export const make = (options: {
   readonly key: KeyObject
@@ -57,14 +58,20 @@ export const make = (options: {
   }
 
   const onEvent = (event: WebhookEvent): void => {
-    if (event._tag === "Other" || (event.id !== "" && !events.add(event.id))) return
+    if (event._tag === "Other") return
+    if (event._tag === "Incomplete") {
+      log.warning(`Telnyx sent ${event.type} without what is needed to act on it: the event is ignored`)
+      return
+    }
+    if (event.id !== "" && !events.add(event.id)) return
     if (event._tag === "Call") {
       onCall(event)
       return
     }
-    const { from, id, text, to } = event.payload
-    const [receiver] = to
-    if (receiver === undefined || !messages.add(id)) return
+    const { from, text, to } = event.payload
+    const id = event.payload.id ?? event.id
+    const receiver = to.find((party) => party !== null)
+    if (receiver === undefined || receiver === null || id === "" || !messages.add(id)) return
     options.offerSms({ id, from: from.phone_number, to: receiver.phone_number, message: text ?? "" })
   }
 

@@ -74,7 +74,7 @@ it.scopedLive("a hang-up whose media connection stays open ends the call and clo
   })
 )
 
-it.scopedLive("packets out of order, garbage and unknown messages reach the leg as what they are", () =>
+it.scopedLive("packets out of order keep their numbers and times, and unknown messages are ignored", () =>
   Effect.gen(function* () {
     const setup = yield* setUp()
     const { events, phone } = yield* answered(setup, yield* incomingOf(setup))

@@ -88,6 +88,80 @@ it.scopedLive("a release with the key of one that is done ends no later rent, al
   })
 )
 
+it.scopedLive("a release whose answer was lost before a restart ends no later rent, and one not carried out is", () =>
+  Effect.gen(function* () {
+    const data = yield* folder
+    const setup = yield* setUp({ folder: data, settings: { connectionId: "app-1" } })
+    const { faults, inventory } = setup.carrier
+    const { numbers } = services(setup)
+    const [number = ""] = inventory.forSale
+    yield* numbers.purchase({ key: "order:7", number, address: null })
+    faults.intercept = ({ method }, response) => method === "DELETE" && loseAnswer(response)
+    expect((yield* Effect.flip(numbers.release({ key: "release:3", number })))._tag).toBe("CarrierUnavailable")
+    expect(inventory.rented).toEqual([])
+    faults.intercept = () => false
+    yield* numbers.purchase({ key: "order:8", number, address: null })
+    const second = services(yield* startAt(setup.carrier, setup.server, { folder: data }))
+    yield* second.numbers.release({ key: "release:3", number })
+    expect(inventory.rented.length).toBe(1)
+
+    faults.intercept = ({ method }, response) => {
+      if (method === "DELETE") response.writeHead(403).end("{}")
+      return method === "DELETE"
+    }
+    yield* Effect.flip(second.numbers.release({ key: "release:4", number }))
+    faults.intercept = () => false
+    const third = services(yield* startAt(setup.carrier, setup.server, { folder: data }))
+    yield* third.numbers.release({ key: "release:4", number })
+    expect(inventory.rented).toEqual([])
+  })
+)
+
+it.scopedLive("rows of lists with null in a field are read, and rows without an id are left out", () =>
+  Effect.gen(function* () {
+    const setup = yield* setUp({ settings: { connectionId: "app-1" } })
+    const { numbers } = services(setup)
+    const region = { region_type: null, region_name: null }
+    const lists: { readonly [path: string]: unknown } = {
+      "/v2/available_phone_numbers": [
+        { phone_number: "+12125550001", region_information: [region, { region_type: "location", region_name: "NYC" }] },
+        { phone_number: "+12125550002", region_information: [region] },
+        { phone_number: null },
+        null
+      ],
+      "/v2/phone_numbers": [
+        { id: "1", phone_number: "+12125550003", status: null },
+        { id: null, phone_number: "+12125550004", status: "active" },
+        7
+      ],
+      "/v2/number_orders": [
+        { id: "1", status: "success", customer_reference: "order:9", phone_numbers: null },
+        { id: null, status: "success", customer_reference: "order:10" },
+        { id: null }
+      ]
+    }
+    setup.carrier.faults.intercept = ({ path }, response) => {
+      const data = lists[path]
+      if (data === undefined) return false
+      response.writeHead(200).end(JSON.stringify({ data, meta: { total_pages: null } }))
+      return true
+    }
+    expect(yield* numbers.search({ country: "US", type: "local", limit: 10 })).toMatchObject([
+      { number: "+12125550001", area: "NYC" },
+      { number: "+12125550002", area: null }
+    ])
+    expect(numbers.owned && (yield* numbers.owned)).toEqual([{ number: "+12125550003", carrier_id: "1" }])
+    const bought = yield* numbers.purchase({ key: "order:9", number: "+12125550003", address: null })
+    expect(bought.carrier_id).toBe("1")
+    // What cannot be read may be the rent or the order that is looked for.
+    const unreadable = { key: "order:10", number: "+12125550003", address: null }
+    expect((yield* Effect.flip(numbers.purchase(unreadable)))._tag).toBe("CarrierUnavailable")
+    const release = { key: "release:5", number: "+12125550004" }
+    expect((yield* Effect.flip(numbers.release(release))).reason).toContain("+12125550004 without an id")
+    expect(count(setup, "POST", "/v2/number_orders")).toBe(0)
+  })
+)
+
 it.scopedLive("a text message whose answer was lost may be sent; 429 is repeated, and a refusal has its reason", () =>
   Effect.gen(function* () {
     const setup = yield* setUp()
@@ -147,6 +221,32 @@ it.scopedLive("an address is verified for each type of number, and its group is 
     expect(setup.carrier.inventory.orders[0]?.["phone_numbers"]).toBeDefined()
     const ordered = setup.carrier.requests.find(({ method, path }) => method === "POST" && path === "/v2/number_orders")
     expect(ordered?.json["phone_numbers"]).toEqual([{ phone_number: number, requirement_group_id: local?.["id"] }])
+  })
+)
+
+it.scopedLive("a number is ordered with a group that is not approved yet, and with none that was declined", () =>
+  Effect.gen(function* () {
+    const setup = yield* setUp({ settings: { connectionId: "app-1" } })
+    const { inventory, requests } = setup.carrier
+    inventory.groupPolls = 100
+    const { numbers, regulatory } = services(setup)
+    const { submission_id } = yield* regulatory.submit({ key: "addr:4", address })
+    const [first = "", second = "", third = ""] = inventory.forSale
+    const buy = (key: string, number: string) =>
+      numbers.purchase({ key, number, address: { ...address, submission_id } })
+    const [local, mobile] = inventory.groups
+    if (local === undefined || mobile === undefined) throw new Error("the groups are missing")
+    yield* buy("order:11", first)
+    local["status"] = "declined"
+    yield* buy("order:12", second)
+    mobile["status"] = "expired"
+    yield* buy("order:13", third)
+    const ordered = requests.filter(({ method, path }) => method === "POST" && path === "/v2/number_orders")
+    expect(ordered.map(({ json }) => json["phone_numbers"])).toEqual([
+      [{ phone_number: first, requirement_group_id: local["id"] }],
+      [{ phone_number: second, requirement_group_id: mobile["id"] }],
+      [{ phone_number: third }]
+    ])
   })
 )
 

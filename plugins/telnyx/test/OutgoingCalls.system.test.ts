@@ -33,6 +33,24 @@ it.scopedLive("a call is placed by the number's application, rings, and has the 
   })
 )
 
+it.scopedLive("a call without an application for its number or webhook is placed by the account's only one", () =>
+  Effect.gen(function* () {
+    const setup = yield* setUp()
+    const { applications } = setup.carrier.inventory
+    applications.push({ id: "app-8", webhook_event_url: "https://elsewhere.test" })
+    setup.carrier.addPhone("+12025557009", "busy")
+    yield* Effect.flip(dial(setup, "+12025557009"))
+    applications.push({ id: "app-9", webhook_event_url: null })
+    yield* Effect.flip(dial(setup, "+12025557009"))
+    expect(placed(setup).map(({ json }) => json["connection_id"])).toEqual(["app-8", undefined])
+    const { numbers } = setup.telephony
+    const [number = ""] = setup.carrier.inventory.forSale
+    applications.pop()
+    yield* numbers?.purchase({ key: "order:1", number, address: null }) ?? Effect.void
+    expect(setup.carrier.inventory.orders.map((order) => order["connection_id"])).toEqual([undefined])
+  })
+)
+
 it.scopedLive("a call whose answer was lost is placed once, and connected", () =>
   Effect.gen(function* () {
     const setup = yield* setUp({ settings: { connectionId: "app-1" } })

@@ -5,7 +5,7 @@ import type { PhoneCall } from "@svc/providers/testing/Phone"
 import * as WebSocketClient from "@svc/providers/WebSocketClient"
 import { Effect, Exit, type Fiber, Scope } from "effect"
 
-/** What a call tells the emulated carrier. */
+/** What a call reports to the emulated carrier. */
 export interface CallEvents {
   readonly webhook: (call: EmulatedCall, type: string, more?: Readonly<Record<string, unknown>>) => void
   readonly fork: (effect: Effect.Effect<void>) => Fiber.RuntimeFiber<void>

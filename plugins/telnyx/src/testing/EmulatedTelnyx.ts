@@ -50,7 +50,7 @@ export interface EmulatedTelnyx {
 
 const ended = { errors: [{ code: "90018", title: "Call has already ended", detail: "This call is no longer active" }] }
 
-/** How long a phone takes to do what it does. */
+/** How long a phone rings before it answers, declines or does nothing. */
 const phoneMs = 30
 
 export const emulatedTelnyx: Effect.Effect<EmulatedTelnyx, never, Scope.Scope> = Effect.gen(function* () {
@@ -114,7 +114,7 @@ export const emulatedTelnyx: Effect.Effect<EmulatedTelnyx, never, Scope.Scope> =
       return Effect.all([media, ...others], { discard: true })
     })
 
-  /** A phone rings, and does what it is to do. */
+  /** A phone rings, and then behaves as it was registered. */
   const ring = (call: EmulatedCall, onAnswer: Effect.Effect<void>): void => {
     const behaves = phones.get(call.to) ?? "rings"
     call.state = "ringing"
