@@ -16,6 +16,8 @@ export interface PlainRequest {
   /** The decoded `:name` parts of the route's path. */
   readonly params: { readonly [name: string]: string | undefined }
   readonly query: URLSearchParams
+  /** The query as it was sent, from its `?` on; empty without one. Absent: not known. */
+  readonly search?: string
   /** Names are lower-case; several values of one name are joined by `, `. */
   readonly headers: { readonly [name: string]: string | undefined }
   /** The client's IP address. */

@@ -5,6 +5,8 @@ export interface RouteRequest {
   readonly method: string
   readonly path: string
   readonly query: URLSearchParams
+  /** The query as it was sent, from its `?` on, for signatures; empty without one. Absent: not known. */
+  readonly search?: string
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string | undefined }
   /** The raw body (at most 1 MB), for signatures. */

@@ -6,5 +6,5 @@ export type FinalStatus = (typeof finals)[number]
 /** The status if no other follows it. */
 export const finalStatus = (status: unknown): FinalStatus | undefined => finals.find((one) => one === status)
 
-/** How the end of a call is told to the engine. */
+/** The end of a call as the engine gets it. */
 export const endOf = (status: FinalStatus): "hangup" | "failed" => (status === "failed" ? "failed" : "hangup")

@@ -4,8 +4,10 @@ import type { FinalStatus } from "./CallStatus.ts"
 import { finalStatus } from "./CallStatus.ts"
 import type { TwilioCall } from "./TwilioCall.ts"
 
-/** How long a call whose answer was lost may take to show itself by a status, in milliseconds. */
+/** How long the first status of a call may take when the answer to its request was lost, in milliseconds. */
 const lostMs = 15_000
+/** The same when Twilio has answered with an error of its server, which it hardly does after it has placed the call. */
+const failedMs = 5000
 /** How long Twilio may take to open the media stream of an answered call, in milliseconds. */
 const streamMs = 8000
 
@@ -27,6 +29,7 @@ export class DialledCall {
   #hasRung = false
   #due: number | undefined
   #verdict: string | undefined
+  #lostReason = "the answer of Twilio was lost, and no status of the call has come"
   readonly #options: {
     readonly now: () => number
     readonly progress: DialProgress
@@ -51,10 +54,16 @@ export class DialledCall {
     if (this.#isOver) this.#options.hangUp(sid)
   }
 
-  /** Twilio has not accepted the call, or its answer was lost. */
-  notPlaced(reason: string, code: string | undefined, mayBePlaced: boolean): void {
-    if (mayBePlaced && this.#sid === undefined) this.#due ??= this.#options.now() + lostMs
-    else if (!mayBePlaced) this.#fail("failed", reason, code)
+  /**
+   * Twilio has not placed the call, or does not say whether it has: `refused`: it has not; `lost`: no answer came; `unclear`:
+   * the answer was an error of its server, or has no SID.
+   */
+  notPlaced(reason: string, code: string | undefined, outcome: "refused" | "lost" | "unclear"): void {
+    if (outcome === "refused") this.#fail("failed", reason, code)
+    else if (this.#sid === undefined) {
+      if (outcome === "unclear") this.#lostReason += `: ${reason}`
+      this.#due ??= this.#options.now() + (outcome === "lost" ? lostMs : failedMs)
+    }
   }
 
   status(sid: string, status: string, code: string | undefined): void {
@@ -101,7 +110,7 @@ export class DialledCall {
     if (this.#sid !== undefined) this.#options.hangUp(this.#sid)
     const reason =
       this.#sid === undefined
-        ? "the answer of Twilio was lost, and no status of the call has come"
+        ? this.#lostReason
         : "Twilio did not open the media stream; its console says why, at the call's errors"
     this.#fail("failed", reason, undefined)
   }

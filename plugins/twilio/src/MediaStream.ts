@@ -10,7 +10,7 @@ import { readStreamMessage, type StreamMessage } from "./StreamMessage.ts"
 /** Unsent bytes from which Twilio counts as not reading: about 10 s of audio in base64. */
 const maxUnsent = 128 * 1024
 
-/** What a stream tells the call. */
+/** What a stream reports to the call. */
 export interface StreamListener {
   readonly onEvent: (event: CallEvent) => void
   /** Twilio has ended the stream. */
@@ -84,7 +84,7 @@ export class MediaStream {
     this.#closeSocket()
   }
 
-  /** Nothing more is sent or told. The connection stays open until `close`. */
+  /** Nothing more is sent or reported. The connection stays open until `close`. */
   end(): void {
     this.#media.close()
   }
@@ -106,7 +106,7 @@ export class MediaStream {
     this.#media.clear()
   }
 
-  /** Keys as tones, because the protocol has no message for them. */
+  /** Digits as tones, because the protocol has no message for them. */
   press(digits: string): void {
     this.#media.insert(dtmfTones(digits))
   }

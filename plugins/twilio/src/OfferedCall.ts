@@ -1,8 +1,10 @@
+import { createHash } from "node:crypto"
 import { mulaw8k } from "@svc/providers/Audio"
 import { isE164 } from "@svc/providers/Carrier"
 import { CallGone, type CallLeg, type IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId } from "effect"
-import type { CallNetwork, StartedCall, TwilioCall } from "./TwilioCall.ts"
+import type { CallNetwork, StartedCall } from "./CallNetwork.ts"
+import type { TwilioCall } from "./TwilioCall.ts"
 import * as Twiml from "./Twiml.ts"
 import type { Webhook } from "./Webhook.ts"
 
@@ -10,8 +12,10 @@ import type { Webhook } from "./Webhook.ts"
 const replyWithin = "13 seconds"
 /** How long Twilio may take to open the media stream. */
 const streamWithin = "9 seconds"
+/** How often Twilio is asked for the state of an answered call without a stream: its status may be lost. */
+const askEvery = "2 seconds"
 
-/** What Twilio writes for a number that is withheld, as keys of a phone: ANONYMOUS, RESTRICTED, BLOCKED and the like. */
+/** What Twilio writes for a number that is withheld, spelled on a keypad: ANONYMOUS, RESTRICTED, BLOCKED and the like. */
 const withheld: ReadonlySet<string> = new Set([
   "+266696687",
   "+7378742833",
@@ -30,8 +34,14 @@ const headersOf = ({ fields }: Webhook): { readonly [name: string]: string } =>
     [...fields].flatMap(([name, [value = ""]]) => (name.startsWith("SipHeader_") ? [[name.slice(10), value]] : []))
   )
 
+/** The same for requests with the same fields. */
+const digestOf = ({ fields }: Webhook): string =>
+  createHash("sha256")
+    .update(JSON.stringify([...fields].sort(([one], [other]) => (one < other ? -1 : 1))))
+    .digest("base64")
+
 /** What an offered call needs of the plugin. */
-export interface OfferNetwork extends Pick<CallNetwork, "connect" | "hangUp"> {
+export interface OfferNetwork extends Pick<CallNetwork, "connect" | "hangUp" | "ask"> {
   /** The call is answered, and its stream is there. */
   readonly begin: (started: StartedCall) => TwilioCall
 }
@@ -41,6 +51,7 @@ export class OfferedCall {
   readonly incoming: IncomingCall
   readonly #sid: string
   readonly #network: OfferNetwork
+  readonly #digest: string
   readonly #reply = Deferred.unsafeMake<string>(FiberId.none)
   readonly #canceled = Deferred.unsafeMake<void>(FiberId.none)
   #state: "offered" | "answering" | "over" = "offered"
@@ -50,6 +61,7 @@ export class OfferedCall {
     const { field } = request
     this.#sid = field("CallSid")
     this.#network = network
+    this.#digest = digestOf(request)
     const callerName = field("CallerName")
     this.incoming = {
       id: this.#sid,
@@ -81,6 +93,11 @@ export class OfferedCall {
     )
   }
 
+  /** Whether it is the request of this call once more. */
+  isRequestedBy(request: Webhook): boolean {
+    return digestOf(request) === this.#digest
+  }
+
   /** The caller has hung up. */
   ended(): void {
     if (this.#state === "over") return
@@ -110,12 +127,22 @@ export class OfferedCall {
         this.#network.hangUp(this.#sid, () => {})
       })
     }).pipe(
+      Effect.raceFirst(this.#ask),
       Effect.timeoutFail({
         duration: streamWithin,
         onTimeout: () =>
           new CallGone({ reason: "Twilio did not open the media stream; its console says why, at the call's errors" })
       })
     )
+  }
+
+  /** Ends the call when Twilio says that it is over. */
+  get #ask(): Effect.Effect<never> {
+    return Effect.sync(() => {
+      this.#network.ask(this.#sid, (status) => {
+        if (status !== undefined && this.#state === "answering") this.ended()
+      })
+    }).pipe(Effect.delay(askEvery), Effect.forever)
   }
 
   #refuse(reason: "busy" | "rejected"): void {

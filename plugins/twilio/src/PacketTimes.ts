@@ -35,15 +35,15 @@ export class PacketTimes {
     this.#pauseMs = pauseMs
   }
 
-  /** `ms`: the time that Twilio tells. */
+  /** `ms`: the time that Twilio gives. */
   place(chunk: number, ms: number, samples: number): PacketPlace {
     const last = this.#last
     const first = this.#first ?? this.#begin(chunk, ms)
     const isNew = this.#first === undefined
     this.#first = first
-    const told = first.at + (ms - first.ms) * this.#perMs
-    const followed = last === undefined || isNew ? told : last.at + (chunk - last.chunk) * last.samples
-    const at = Math.abs(told - followed) > toleranceMs * this.#perMs ? told : followed
+    const stated = first.at + (ms - first.ms) * this.#perMs
+    const followed = last === undefined || isNew ? stated : last.at + (chunk - last.chunk) * last.samples
+    const at = Math.abs(stated - followed) > toleranceMs * this.#perMs ? stated : followed
     const sequence = first.sequence + chunk - first.chunk
     if (last === undefined || isNew || chunk > last.chunk) this.#last = { chunk, sequence, at, samples }
     return { sequence: modulo(sequence, 2 ** 16), timestamp: modulo(at, 2 ** 32) }

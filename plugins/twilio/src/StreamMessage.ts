@@ -1,7 +1,7 @@
 /**
  * The messages of a media stream of Twilio. See https://www.twilio.com/docs/voice/media-streams/websocket-messages.
  * `chunk` counts the messages of a track from 1; `timestamp` is in milliseconds since the start of the stream. Both are
- * undefined where they are not told.
+ * undefined where they are missing.
  */
 export type StreamMessage =
   | {
@@ -59,7 +59,8 @@ export const readStreamMessage = (data: string | Uint8Array, streamSid?: string)
         ? { event: "dtmf", digit: part.digit }
         : undefined
     case "start": {
-      const { callSid, customParameters, streamSid: started } = part
+      const { callSid, customParameters } = part
+      const started: unknown = part.streamSid ?? message.streamSid
       const token: unknown = Object(customParameters).token
       if (typeof started !== "string" || typeof callSid !== "string") return undefined
       return { event: "start", streamSid: started, callSid, token: typeof token === "string" ? token : undefined }

@@ -5,7 +5,7 @@ import * as TwilioTelephony from "./TwilioTelephony.ts"
 
 const Settings = Schema.Struct({
   accountSid: Schema.String.pipe(
-    Schema.pattern(/^AC[0-9a-zA-Z]+$/, {
+    Schema.pattern(/^AC[\w-]+$/, {
       message: () => "must be the account's SID, which begins with AC, as Twilio's console shows it"
     })
   ),

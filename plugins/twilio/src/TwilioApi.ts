@@ -9,6 +9,8 @@ import { Effect, Redacted, type Scope } from "effect"
 /** The servers of Twilio: `https://api.twilio.com` for calls, messages and numbers, another for regulatory compliance. */
 const vendorOrigins = { api: "https://api.twilio.com", numbers: "https://numbers.twilio.com" }
 
+const regulatoryRoot = "/v2/RegulatoryCompliance"
+
 /** Fields of a form. What is undefined is left out. */
 export interface Form {
   readonly [name: string]: string | ReadonlyArray<string> | undefined
@@ -29,6 +31,8 @@ export interface TwilioApi {
   ) => Effect.Effect<unknown, CarrierApi.CarrierRequestFailed>
   /** The same for regulatory compliance: `Bundles` is `/v2/RegulatoryCompliance/Bundles`. */
   readonly regulatory: TwilioApi["request"]
+  /** The page that follows one of regulatory compliance, as a path; undefined: none, or one of another server. */
+  readonly nextRegulatory: (body: unknown) => string | undefined
   /** By the account itself: whether the keys are accepted and the account is active. */
   readonly health: Effect.Effect<Health>
 }
@@ -82,6 +86,13 @@ export const make = (options: {
           ({ body }) => body
         )
       }
+    const nextRegulatory: TwilioApi["nextRegulatory"] = (body) => {
+      const url: unknown = Object(Object(body).meta).next_page_url
+      if (typeof url !== "string" || !URL.canParse(url)) return undefined
+      const { origin, pathname, search } = new URL(url)
+      const isOurs = origin === new URL(origins.numbers).origin && pathname.startsWith(`${regulatoryRoot}/`)
+      return isOurs ? pathname + search : undefined
+    }
     const account = `/2010-04-01/Accounts/${accountSid}`
     const request = below(origins.api, account)
     const { health } = yield* ServerHealth.make({
@@ -90,5 +101,5 @@ export const make = (options: {
       host,
       noAnswer: `${origins.api} does not answer`
     })
-    return { accountSid, request, regulatory: below(origins.numbers, "/v2/RegulatoryCompliance"), health }
+    return { accountSid, request, regulatory: below(origins.numbers, regulatoryRoot), nextRegulatory, health }
   })

@@ -1,66 +1,27 @@
 import { mulaw8k } from "@svc/providers/Audio"
 import type { RouteSocket } from "@svc/providers/Route"
-import type { SharedTimeout } from "@svc/providers/SharedTimeout"
 import type { CallEvent, CallLeg, TransferState } from "@svc/providers/Telephony"
+import type { CallNetwork, ExpectedStream, StartedCall } from "./CallNetwork.ts"
 import { endOf, type FinalStatus, finalStatus } from "./CallStatus.ts"
 import { MediaStream } from "./MediaStream.ts"
-import type { StreamMessage } from "./StreamMessage.ts"
 import * as Twiml from "./Twiml.ts"
 
-/** Audio waits so long in our messages and Twilio's buffer until it is played, in milliseconds. */
+/** How long audio waits in our messages and Twilio's buffer until it is played, in milliseconds. */
 const playoutDelayMs = 120
 /** How long a broken stream may take to be replaced, in milliseconds. */
 const returnMs = 4000
-/** A stream that has lasted so long, in milliseconds, may break again. */
+/** A stream that breaks after it has lasted this long, in milliseconds, is replaced again. */
 const steadyMs = 30_000
-/** A stream that is silent so long, in milliseconds, is asked for at Twilio. It sends audio all the time. */
+/** When a stream has sent nothing for this long, in milliseconds, Twilio is asked: it sends audio all the time. */
 const silentMs = 5000
 /** When the outcome of a transfer is given up, in milliseconds since its start. The engine waits 30 s. */
 const transferMs = 28_000
-/** How often a transferred call is asked for, in milliseconds: a webhook may be lost. */
+/** How often Twilio is asked for the destination's call during a transfer, in milliseconds: a webhook may be lost. */
+const destinationMs = 2000
+/** How often Twilio is asked for the state of a transferred call, in milliseconds: a webhook may be lost. */
 const transferredMs = 60_000
 /** Events that are kept until a listener is installed: 10 s of audio. */
 const maxBacklog = 500
-
-export interface ExpectedStream {
-  readonly twiml: string
-  readonly forget: () => void
-}
-
-/** A call whose media stream is there. */
-export interface StartedCall {
-  readonly sid: string
-  /** The number that a transfer shows; undefined: the caller's. */
-  readonly callerId: string | undefined
-  readonly socket: RouteSocket
-  readonly streamSid: string
-}
-
-/** What a call needs of the plugin. All synchronous. */
-export interface CallNetwork {
-  /** Milliseconds. */
-  readonly now: () => number
-  readonly rest: SharedTimeout
-  /**
-   * A TwiML that connects the call with a new stream, which is given to `connected`. `sid`: of the call, if it is known.
-   * `forget`: the stream is no longer expected.
-   */
-  readonly connect: (
-    sid: string | undefined,
-    connected: (socket: RouteSocket, start: Extract<StreamMessage, { event: "start" }>) => void
-  ) => ExpectedStream
-  /** A TwiML that calls the target, and tells the call with the SID of the progress. */
-  readonly dial: (sid: string, target: string, callerId: string | undefined) => string
-  /** Gives Twilio a new TwiML for the call. `failed`: it was not accepted. */
-  readonly update: (sid: string, twiml: string, failed: (reason: string) => void) => void
-  /** Hangs up, and calls `done` when Twilio has answered, or could not be reached. */
-  readonly hangUp: (sid: string, done: () => void) => void
-  /** Asks for the state: the final one, else whether it is known that the call goes on. */
-  readonly ask: (sid: string, answered: (status: FinalStatus | undefined, goesOn: boolean) => void) => void
-  readonly onOver: (call: TwilioCall) => void
-  /** The media stream broke. */
-  readonly onInterrupted: (sid: string) => void
-}
 
 /**
  * An answered call, with its media stream.
@@ -76,6 +37,7 @@ export interface CallNetwork {
  * | lost         | no stream for 4 s, or a second loss          | over         | Ended failed                |
  * | transferring | the stream ends                              | transferring | Media off                   |
  * | transferring | the destination answers                      | transferred  | completed                   |
+ * | transferring | every 2 s without a stream                   | transferring | (Twilio is asked)           |
  * | transferring | the destination does not answer              | returning    |                             |
  * | returning    | a new stream                                 | live         | Media on, then the outcome  |
  * | transferred  | one party hangs up                           | over         | Ended                       |
@@ -95,7 +57,10 @@ export class TwilioCall {
   #due: number | undefined
   #isAsking = false
   #hasRung = false
-  /** The outcome of a failed transfer, which is told when the stream is back. */
+  /** When Twilio is asked next for the destination of the transfer, and whether its answer is awaited. */
+  #askDestinationAt = 0
+  #isAskingDestination = false
+  /** The outcome of a failed transfer, which is reported when the stream is back. */
   #outcome: { readonly state: TransferState; readonly reason: string } | undefined
   /** A new stream that is expected. */
   #expected: ExpectedStream | undefined
@@ -151,7 +116,7 @@ export class TwilioCall {
       this.#emit({ _tag: "TransferProgress", state: "ringing" })
     }
     if (status === "in-progress" || status === "answered") this.#complete()
-    // Perhaps because the caller hung up; else Twilio tells the outcome next.
+    // Perhaps because the caller hung up; else Twilio reports the outcome next.
     else if (finalStatus(status) !== undefined) this.#ask()
   }
 
@@ -190,14 +155,15 @@ export class TwilioCall {
       this.#stream.heardAt = now
       this.#ask()
     }
+    if (this.#state === "transferring") {
+      this.#checkTransfer(now)
+      return
+    }
     if (this.#due === undefined || now < this.#due) return
     this.#due = undefined
     if (this.#state === "transferred") {
       this.#due = now + transferredMs
       this.#ask()
-    } else if (this.#state === "transferring") {
-      const twiml = this.#return("no-answer", "Twilio did not tell the outcome of the transfer in time")
-      this.#network.update(this.sid, twiml, (reason) => this.#fail(reason))
     } else this.#fail("Twilio did not open a new media stream in time")
   }
 
@@ -247,6 +213,7 @@ export class TwilioCall {
     this.#state = "transferring"
     this.#hasRung = false
     this.#due = this.#network.now() + transferMs
+    this.#askDestinationAt = this.#network.now() + destinationMs
     this.#network.update(this.sid, this.#network.dial(this.sid, target, this.#callerId), (reason) => {
       if (this.#state !== "transferring") return
       // It was carried out after all, or the call is over.
@@ -255,6 +222,29 @@ export class TwilioCall {
       this.#due = undefined
       this.#emit({ _tag: "TransferProgress", state: "failed", reason })
     })
+  }
+
+  /** Asks for the destination while the caller has no stream, and when the time for the outcome is over. */
+  #checkTransfer(now: number): void {
+    if (this.#isAskingDestination || now < this.#askDestinationAt) return
+    if (this.#stream.isOpen && !this.#isTransferDue) return
+    this.#askDestinationAt = now + destinationMs
+    this.#isAskingDestination = true
+    const due = this.#due
+    this.#network.askDestination(this.sid, (state) => {
+      this.#isAskingDestination = false
+      // The answer may be about a transfer before this one.
+      if (this.#state !== "transferring" || this.#due !== due) return
+      if (state === "answered") this.#complete()
+      else if (state !== "unknown" && this.#isTransferDue) {
+        const twiml = this.#return("no-answer", "Twilio did not tell the outcome of the transfer in time")
+        this.#network.update(this.sid, twiml, (reason) => this.#fail(reason))
+      }
+    })
+  }
+
+  get #isTransferDue(): boolean {
+    return this.#due !== undefined && this.#network.now() >= this.#due
   }
 
   /** The destination has answered: the caller is connected to it. */
@@ -293,7 +283,7 @@ export class TwilioCall {
     else this.#detach()
   }
 
-  /** The stream has broken, and perhaps not the call. */
+  /** The stream has broken; the call may go on. */
   #lose(): void {
     const now = this.#network.now()
     this.#detach()

@@ -7,12 +7,14 @@ import type { Route } from "@svc/providers/Route"
 import * as SharedTimeout from "@svc/providers/SharedTimeout"
 import { type CallLeg, DialFailed, type IncomingCall, type Outbound } from "@svc/providers/Telephony"
 import { Effect, FiberSet, Queue, Schedule, type Scope, Stream } from "effect"
+import type { CallNetwork, DestinationState, StartedCall } from "./CallNetwork.ts"
 import { finalStatus } from "./CallStatus.ts"
 import { DialledCall } from "./DialledCall.ts"
 import { OfferedCall } from "./OfferedCall.ts"
+import { RecentSids } from "./RecentSids.ts"
 import { readStreamMessage } from "./StreamMessage.ts"
 import type { TwilioApi } from "./TwilioApi.ts"
-import { type CallNetwork, type StartedCall, TwilioCall } from "./TwilioCall.ts"
+import { TwilioCall } from "./TwilioCall.ts"
 import * as Twiml from "./Twiml.ts"
 import type { Webhooks } from "./Webhook.ts"
 
@@ -21,7 +23,7 @@ const checkEvery = "250 millis"
 const stopWithin = "3 seconds"
 /** Calls whose SIDs are remembered, so that a request that is sent again starts none. */
 const mostRemembered = 100_000
-/** How long a change of a call whose answer was lost may take to show, before it counts as failed. */
+/** How long the effect of a change may take to show when its answer was lost, before it counts as failed. */
 const showWithin = "2 seconds"
 /** Seconds that a phone rings at most. The engine gives up sooner. */
 const ringSeconds = "150"
@@ -30,6 +32,15 @@ export interface TwilioCalls {
   readonly incoming: Stream.Stream<IncomingCall>
   readonly outbound: Outbound
   readonly routes: ReadonlyArray<Route>
+}
+
+/** The state of the calls to the destinations of a transfer, by the list of them. */
+const destinationOf = (body: unknown): DestinationState => {
+  const { calls }: { readonly calls?: unknown } = Object(body)
+  if (!Array.isArray(calls)) return "unknown"
+  const states: ReadonlyArray<unknown> = calls.map((one) => Object(one).status)
+  if (states.includes("in-progress")) return "answered"
+  return states.every((state) => finalStatus(state) !== undefined) ? "none" : "ringing"
 }
 
 /** The calls of the account. `detectsMachines`: Twilio decides who answered the calls that we place. */
@@ -64,7 +75,8 @@ export const make = (options: {
     const calls = new Map<string, TwilioCall>()
     /** Calls that came in, by SID, the oldest first. Kept when they are over. */
     const offers = new Map<string, OfferedCall>()
-    const answered = new Set<string>()
+    /** Calls that had a leg, incoming and outgoing ones. */
+    const answered = new RecentSids(mostRemembered)
     /** Calls that are being placed, by the key of their webhooks. */
     const dials = new Map<string, DialledCall>()
 
@@ -119,14 +131,23 @@ export const make = (options: {
         )
       },
       hangUp,
-      ask: (sid, told) => {
+      ask: (sid, done) => {
         run(
           Effect.match(api.request("GET", `Calls/${sid}.json`), {
-            onFailure: () => told(undefined, false),
+            onFailure: () => done(undefined, false),
             onSuccess: (body) => {
               const { status } = Object(body)
-              told(finalStatus(status), status === "in-progress")
+              done(finalStatus(status), status === "in-progress")
             }
+          })
+        )
+      },
+      askDestination: (sid, done) => {
+        run(
+          Effect.match(api.request("GET", "Calls.json", { ParentCallSid: sid }), {
+            // A list that is refused once is refused again: the transfer ends at its limit.
+            onFailure: ({ outcome }) => done(outcome === "refused" ? "none" : "unknown"),
+            onSuccess: (body) => done(destinationOf(body))
           })
         )
       },
@@ -195,8 +216,13 @@ export const make = (options: {
         })
         run(
           Effect.match(request, {
-            onFailure: ({ code, outcome, reason }) => dialled.notPlaced(reason, code, outcome === "unknown"),
-            onSuccess: (body) => dialled.placed(String(Object(body).sid))
+            onFailure: ({ code, outcome, reason, status = 0 }) =>
+              dialled.notPlaced(reason, code, outcome !== "unknown" ? "refused" : status >= 500 ? "unclear" : "lost"),
+            onSuccess: (body) => {
+              const sid: unknown = Object(body).sid
+              if (typeof sid === "string" && sid !== "") dialled.placed(sid)
+              else dialled.notPlaced("Twilio's answer has no sid", undefined, "unclear")
+            }
           })
         )
         return Effect.sync(() => dialled.giveUp())
@@ -206,11 +232,14 @@ export const make = (options: {
       webhooks.route("/voice", (request) => {
         const sid = request.field("CallSid")
         const known = offers.get(sid)
+        if (answered.has(sid) && !calls.has(sid) && known?.isRequestedBy(request) === true) {
+          return Effect.succeed(Twiml.hangup)
+        }
         if (sid === "" || (answered.has(sid) && !calls.has(sid))) {
           return Effect.succeed({ forbidden: "The call is over; a request that is sent again starts no other." })
         }
         if (known !== undefined) return known.reply
-        const offer = new OfferedCall(request, { connect: network.connect, hangUp, begin })
+        const offer = new OfferedCall(request, { connect: network.connect, ask: network.ask, hangUp, begin })
         remember(sid, offer)
         Queue.unsafeOffer(incoming, offer.incoming)
         return offer.reply
@@ -242,7 +271,7 @@ export const make = (options: {
             calls.get(sid)?.ended(end, code)
             offers.get(sid)?.ended()
           } else if (key !== null && dialled === undefined && !calls.has(sid)) {
-            // Given up before Twilio told its SID, or of a server that was restarted.
+            // Given up before its SID was known, or of a server that was restarted.
             hangUp(sid, () => {})
           }
           return undefined

@@ -1,6 +1,7 @@
 import { type IncomingSms, type Messaging, SmsFailed } from "@svc/providers/Messaging"
 import type { Route } from "@svc/providers/Route"
 import { Effect, Queue, type Scope, Stream } from "effect"
+import { RecentSids } from "./RecentSids.ts"
 import type { TwilioApi } from "./TwilioApi.ts"
 import * as Twiml from "./Twiml.ts"
 import type { Webhooks } from "./Webhook.ts"
@@ -19,15 +20,12 @@ export const make = (options: {
   Effect.gen(function* () {
     const { api, webhooks } = options
     const incoming = yield* Effect.acquireRelease(Queue.unbounded<IncomingSms>(), Queue.shutdown)
-    /** The oldest first. */
-    const received = new Set<string>()
+    const received = new RecentSids(mostRemembered)
     const route = webhooks.route("/sms", ({ field }) =>
       Effect.sync(() => {
         const id = field("MessageSid")
         if (id === "" || received.has(id)) return Twiml.nothing
         received.add(id)
-        const [oldest] = received
-        if (received.size > mostRemembered && oldest !== undefined) received.delete(oldest)
         Queue.unsafeOffer(incoming, { id, from: field("From"), to: field("To"), message: field("Body") })
         return Twiml.nothing
       })

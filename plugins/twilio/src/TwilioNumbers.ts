@@ -57,7 +57,9 @@ const areaFilter = (country: string, area: string | undefined) => {
   if (area === undefined) return {}
   if (!/^\d+$/.test(area)) return { InLocality: area }
   // Area codes are known only in North America; elsewhere the digits of the number are compared.
-  return /^(US|CA)$/.test(country) && area.length === 3 ? { AreaCode: area } : { Contains: area }
+  if (/^(US|CA)$/.test(country)) return area.length === 3 ? { AreaCode: area } : { Contains: area }
+  // Numbers in E.164 have no trunk prefix, except in Italy's numbering plan.
+  return { Contains: /^(IT|SM|VA)$/.test(country) ? area : area.replace(/^0(?=\d)/, "") }
 }
 
 /** The numbers of the account. The key of a purchase is kept by Twilio, as the number's friendly name. */
@@ -99,7 +101,7 @@ export const make = (options: {
         Effect.map((rents) => rents.find((rent) => rent.number === number))
       )
 
-    /** What Twilio demands with a number: the address, and the bundle of its type. */
+    /** What Twilio requires with a number: the address, and the bundle of its type. */
     const compliance = (order: Parameters<Numbers["purchase"]>[0]) =>
       Effect.gen(function* () {
         if (order.address === null) return {}

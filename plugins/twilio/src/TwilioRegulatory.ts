@@ -20,8 +20,16 @@ const numberTypes: { readonly [type: string]: NumberType | undefined } = {
   toll_free: "toll_free"
 }
 
-/** What Twilio demands of every address. Its region may be left out; the city takes its place. */
+/** The verdicts of an address in a country without regulations: Twilio sells each type of number with it. */
+const unregulated = (["local", "mobile", "toll_free"] as const).map(
+  (type): AddressVerdict => ({ type, status: "verified", rejection_reason: null })
+)
+
+/** What Twilio requires of every address. Its region may be left out; the city takes its place. */
 const fields = ["customer_name", "street", "city", "postcode", "country"] as const
+
+/** Pages of a list that are read at most. */
+const mostPages = 100
 
 /** A regulation of a country for one type of number. */
 interface Regulation {
@@ -86,7 +94,7 @@ const written = ({ addressSid, bundles }: Submission): string =>
 
 /**
  * Addresses and regulatory bundles. What is made has our key as its friendly name, so that a repetition finds it. A
- * country that demands documents keeps its bundle as a draft, until the operator adds them in Twilio's console.
+ * country that requires documents keeps its bundle as a draft, until the operator adds them in Twilio's console.
  */
 export const make = (options: {
   readonly api: TwilioApi
@@ -123,16 +131,20 @@ export const make = (options: {
       readonly resource: string
       readonly field: string
       readonly name: string
+      /** Whether Twilio can search it by its friendly name; otherwise all of it is read. */
+      readonly hasNameFilter: boolean
       readonly form: Form
     }) =>
       Effect.gen(function* () {
-        const { field, form, name, request, resource } = what
-        const known = yield* request("GET", resource, { FriendlyName: name, PageSize: "50" }).pipe(
-          Effect.mapError(carrierUnavailable),
-          Effect.flatMap((body) => listIn(body, field))
-        )
-        const found = known.find((one) => Object(one).friendly_name === name)
-        if (found !== undefined) return yield* sidIn(found)
+        const { field, form, hasNameFilter, name, request, resource } = what
+        let page: string | undefined = resource
+        for (let n = 0; page !== undefined && n < mostPages; n++) {
+          const query = n === 0 ? { PageSize: "1000", ...(hasNameFilter && { FriendlyName: name }) } : {}
+          const body: unknown = yield* Effect.mapError(request("GET", page, query), carrierUnavailable)
+          const found = (yield* listIn(body, field)).find((one) => Object(one).friendly_name === name)
+          if (found !== undefined) return yield* sidIn(found)
+          page = api.nextRegulatory(body)
+        }
         const made = yield* Effect.mapError(request("POST", resource, { ...form, FriendlyName: name }), carrierError)
         return yield* sidIn(made)
       })
@@ -143,6 +155,7 @@ export const make = (options: {
         resource: "Addresses.json",
         field: "addresses",
         name: friendlyName(key),
+        hasNameFilter: true,
         form: {
           CustomerName: address.customer_name,
           Street: address.street,
@@ -163,22 +176,22 @@ export const make = (options: {
           resource: "Bundles",
           field: "results",
           name,
+          hasNameFilter: true,
           form: { Email: email, RegulationSid: regulation.sid }
         })
         const bundle = yield* Effect.mapError(request("GET", `Bundles/${sid}`), carrierUnavailable)
         if (Object(bundle).status !== "draft") return sid
         const items: Array<string> = []
+        const unnamed = { request, field: "results", hasNameFilter: false }
         if (regulation.endUser !== undefined) {
           const attributes = JSON.stringify({ business_name: address.customer_name })
           const form = { Type: regulation.endUser, Attributes: attributes }
-          items.push(yield* findOrMake({ request, resource: "EndUsers", field: "results", name, form }))
+          items.push(yield* findOrMake({ ...unnamed, resource: "EndUsers", name, form }))
         }
         for (const Type of new Set(regulation.documents)) {
           const form = { Type, Attributes: JSON.stringify({ address_sids: [addressSid] }) }
           const document = `${name.slice(0, 30)} ${Type}`.slice(0, 64)
-          items.push(
-            yield* findOrMake({ request, resource: "SupportingDocuments", field: "results", name: document, form })
-          )
+          items.push(yield* findOrMake({ ...unnamed, resource: "SupportingDocuments", name: document, form }))
         }
         for (const ObjectSid of items) {
           // One that is assigned already is refused.
@@ -246,7 +259,8 @@ export const make = (options: {
             const known = `Addresses/${encodeURIComponent(submission?.addressSid ?? submissionId)}.json`
             const body = yield* Effect.mapError(api.request("GET", known), carrierError)
             yield* sidIn(body)
-            if (submission !== undefined) return []
+            // Nothing was to be verified: no type of number has a regulation.
+            if (submission !== undefined) return unregulated
             return yield* new CarrierRefused({ reason: `${submissionId} is no submission at Twilio.` })
           }
           const now = yield* Clock.currentTimeMillis

@@ -1,4 +1,4 @@
-/** The documents with which Twilio is told what to do with a call. See https://www.twilio.com/docs/voice/twiml. */
+/** The documents that instruct Twilio what to do with a call. See https://www.twilio.com/docs/voice/twiml. */
 
 const entities: { readonly [character: string]: string } = {
   "&": "&amp;",
@@ -46,7 +46,7 @@ export const connect = (options: { readonly stream: string; readonly token: stri
     element("Redirect", { method: "POST" }, escaped(options.next))
   )
 
-/** How long a transfer rings, in seconds. Twilio adds up to 5 s; the outcome is due 30 s after the start. */
+/** How long a transfer rings, in seconds. Twilio adds up to 5 s; the engine waits 30 s for the outcome. */
 const ringSeconds = 20
 
 /** Calls a destination and joins it with the caller. `progress` gets the states of its call, `outcome` its end. */

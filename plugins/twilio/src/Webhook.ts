@@ -1,7 +1,7 @@
 import type { Host } from "@svc/providers/Host"
 import type { Route, RouteRequest, RouteResponse } from "@svc/providers/Route"
 import { Clock, Effect, Redacted } from "effect"
-import { type FormFields, formFields, isSigned } from "./Signature.ts"
+import { type FormFields, formFields, isSigned, isSignedWithBody, jsonFields } from "./Signature.ts"
 
 /** Bytes of a request of Twilio at most. */
 const maxBody = 65_536
@@ -10,7 +10,7 @@ const logEveryMs = 60_000
 
 /** A request that Twilio has signed. */
 export interface Webhook {
-  /** A field of the form; empty when it is missing. */
+  /** A field of the form or of the JSON; empty when it is missing. */
   readonly field: (name: string) => string
   readonly fields: FormFields
   readonly query: URLSearchParams
@@ -24,6 +24,13 @@ export interface Webhooks {
     path: string,
     handle: (request: Webhook) => Effect.Effect<string | undefined | { readonly forbidden: string }>
   ) => Route
+}
+
+/** The query as it was sent, or, where the server does not tell it, as it is usually written. */
+const searchOf = ({ query, search }: RouteRequest): string => {
+  if (search !== undefined) return search
+  const text = query.toString()
+  return text === "" ? "" : `?${text}`
 }
 
 const plain = (status: number, body: string): RouteResponse => ({
@@ -58,16 +65,20 @@ export const make = ({ authToken, host }: { readonly authToken: Redacted.Redacte
         Effect.suspend(() => {
           if (host.baseUrl === null) return Effect.succeed(plain(503, "SVC_BASE_URL is not set."))
           if (request.body.length > maxBody) return Effect.succeed(plain(413, "The request is too large."))
-          const fields = formFields(new TextDecoder().decode(request.body))
-          const query = request.query.toString()
+          const text = new TextDecoder().decode(request.body)
+          const isJson = /^application\/json\b/i.test(request.headers["content-type"] ?? "")
+          const fields = isJson ? jsonFields(text) : formFields(text)
           const requested = url(request.path)
-          const signed = isSigned({
+          const signed = {
             authToken: Redacted.value(authToken),
             signature: request.headers["x-twilio-signature"],
-            url: query === "" ? requested : `${requested}?${query}`,
-            fields
-          })
-          if (!signed) return refused(requested)
+            url: requested + searchOf(request)
+          }
+          const isTwilio = isJson
+            ? isSignedWithBody({ ...signed, body: request.body })
+            : isSigned({ ...signed, fields: fields ?? new Map() })
+          if (!isTwilio) return refused(requested)
+          if (fields === undefined) return Effect.succeed(plain(400, "The body must be an object of JSON."))
           const webhook = { fields, query: request.query, field: (name: string) => fields.get(name)?.[0] ?? "" }
           return Effect.map(handle(webhook), (answer): RouteResponse => {
             if (answer === undefined) return { status: 204 }

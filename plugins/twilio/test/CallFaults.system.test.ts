@@ -131,7 +131,7 @@ describe("A call of Twilio with faults", () => {
   )
 
   it.scopedLive(
-    "tells a transfer's ringing, shows our number for a call that we placed, and comes back by a new stream",
+    "reports a transfer's ringing, shows our number in a call that we placed, and comes back by a new stream",
     () =>
       Effect.gen(function* () {
         const { carrier, telephony } = yield* calls()
@@ -160,6 +160,20 @@ describe("A call of Twilio with faults", () => {
       })
   )
 
+  it.scopedLive("is transferred although the answer of the destination is not reported, because Twilio is asked", () =>
+    Effect.gen(function* () {
+      const { carrier, connect } = yield* calls()
+      carrier.addPhone("+12025557005", "answers")
+      carrier.faults.dropped = (url) => url.includes("/destination")
+      const { call, leg, tags } = yield* connect
+      leg.transferBlind?.("+12025557005")
+      yield* until("the outcome", () => tags().includes("transfer completed"))
+      expect(tags()).toEqual(["media off", "transfer completed"])
+      const asked = carrier.requests.filter(({ query }) => query.get("ParentCallSid") === call.sid)
+      expect([asked.length, call.isOver]).toEqual([1, false])
+    })
+  )
+
   it.scopedLive("that we place is placed once when the answer is lost, and found by its status", () =>
     Effect.gen(function* () {
       const { carrier, telephony } = yield* calls()
@@ -183,6 +197,23 @@ describe("A call of Twilio with faults", () => {
       yield* until("the request", () => carrier.requests.some(({ path }) => path.endsWith("/Calls.json")))
       yield* Fiber.interrupt(dialling)
       yield* until("the end at Twilio", () => carrier.callTo("+12025557004")?.isOver === true)
+    })
+  )
+
+  it.scopedLive("that we place fails without its SID in a request, when the answer has none or is an error", () =>
+    Effect.gen(function* () {
+      const { carrier, telephony } = yield* calls()
+      const call = { callId: "call_out", to: "+1", from: numbers.to, formats: telephony.capabilities.formats }
+      const dial = telephony.outbound?.dial(call) ?? Effect.die("no outbound")
+      const statuses = [201, 500]
+      carrier.faults.intercept = ({ path }, response) => {
+        if (path.endsWith("/Calls.json")) response.writeHead(statuses.shift() ?? 500).end("{}")
+        return path.endsWith("/Calls.json")
+      }
+      const failures = yield* Effect.all([Effect.flip(dial), Effect.flip(dial)], { concurrency: 2 })
+      expect(failures.map(({ outcome }) => outcome)).toEqual(["failed", "failed"])
+      expect(failures.map(({ reason }) => reason).join()).toContain("Twilio's answer has no sid")
+      expect(carrier.requests.filter(({ path }) => path.includes("/Calls/"))).toEqual([])
     })
   )
 

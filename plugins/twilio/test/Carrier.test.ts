@@ -21,6 +21,14 @@ const made = Effect.gen(function* () {
 })
 
 const number = "+12125550107"
+const amsterdam = {
+  customer_name: "Example B.V.",
+  street: "Damrak 1",
+  city: "Amsterdam",
+  postcode: "1012 LG",
+  region: null,
+  country: "NL"
+}
 const formOf = (carrier: EmulatedTwilio, resource: string) =>
   carrier.requests
     .filter(({ method, path }) => method === "POST" && path.endsWith(resource))
@@ -35,6 +43,8 @@ describe("Numbers of Twilio", () => {
       expect((yield* search("San Francisco")).map(({ area }) => area)).toEqual(Array(3).fill("San Francisco"))
       expect(yield* search("0107")).toHaveLength(2)
       expect(yield* search("20", "NL")).toEqual([])
+      yield* search("020", "GB")
+      yield* search("06", "IT")
       const filters = carrier.requests.map(({ query }) => [
         query.get("AreaCode"),
         query.get("InLocality"),
@@ -44,7 +54,9 @@ describe("Numbers of Twilio", () => {
         ["212", null, null],
         [null, "San Francisco", null],
         [null, null, "0107"],
-        [null, null, "20"]
+        [null, null, "20"],
+        [null, null, "20"],
+        [null, null, "06"]
       ])
     })
   )
@@ -94,14 +106,7 @@ describe("Numbers of Twilio", () => {
   it.scopedLive("get the address and the bundle of their submission", () =>
     Effect.gen(function* () {
       const { carrier, numbers, regulatory } = yield* made
-      const address = {
-        customer_name: "Example B.V.",
-        street: "Damrak 1",
-        city: "Amsterdam",
-        postcode: "1012 LG",
-        region: null,
-        country: "NL"
-      }
+      const address = amsterdam
       const { submission_id } = yield* regulatory.submit({ key: "key-1", address })
       expect(carrier.inventory.addresses).toHaveLength(1)
       expect(carrier.inventory.addresses[0]).toMatchObject({ CustomerName: "Example B.V.", Region: "Amsterdam" })
@@ -126,6 +131,42 @@ describe("Numbers of Twilio", () => {
       // A submission that is repeated makes nothing new.
       expect(yield* regulatory.submit({ key: "key-1", address })).toEqual({ submission_id })
       expect(carrier.inventory.addresses).toHaveLength(1)
+    })
+  )
+
+  it.scopedLive("need no bundle in a country without regulations, whose addresses are verified", () =>
+    Effect.gen(function* () {
+      const { carrier, regulatory } = yield* made
+      for (const country of ["US", "XK"]) {
+        const address = { ...amsterdam, country }
+        const { submission_id } = yield* regulatory.submit({ key: `key-${country}`, address })
+        expect(yield* regulatory.status(submission_id)).toEqual(
+          ["local", "mobile", "toll_free"].map((type) => ({ type, status: "verified", rejection_reason: null }))
+        )
+      }
+      expect(carrier.inventory.regulatory.Bundles).toEqual([])
+      expect((yield* Effect.flip(regulatory.status("ADunknown")))._tag).toBe("CarrierRefused")
+    })
+  )
+
+  it.scopedLive("find the end user and the document of a submission on a later page, of this server only", () =>
+    Effect.gen(function* () {
+      const { carrier, regulatory } = yield* made
+      const { EndUsers, SupportingDocuments } = carrier.inventory.regulatory
+      const others = (prefix: string) =>
+        Array.from({ length: 4 }, (_, n) => ({ sid: `${prefix}other${n}`, friendly_name: `other ${n}` }))
+      EndUsers.push(...others("IT"), { sid: "ITmine", friendly_name: "svc key-1 local" })
+      SupportingDocuments.push(...others("RD"), { sid: "RDmine", friendly_name: "svc key-1 local business_address" })
+      yield* regulatory.submit({ key: "key-1", address: amsterdam })
+      const assigned = carrier.inventory.regulatory.ItemAssignments.map(({ ObjectSid }) => ObjectSid)
+      expect(assigned).toEqual(expect.arrayContaining(["ITmine", "RDmine"]))
+      expect(formOf(carrier, "/EndUsers").map(({ FriendlyName }) => FriendlyName)).toEqual(["svc key-1 mobile"])
+      const lists = carrier.requests.filter(({ method, path }) => method === "GET" && path.endsWith("/EndUsers"))
+      expect(lists.map(({ query }) => query.get("FriendlyName"))).toEqual(lists.map(() => null))
+
+      carrier.inventory.origin = "http://127.0.0.1:1"
+      yield* regulatory.submit({ key: "key-2", address: amsterdam })
+      expect(formOf(carrier, "/EndUsers")).toHaveLength(3)
     })
   )
 })

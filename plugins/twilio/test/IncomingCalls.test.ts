@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto"
 import { describe, expect, it } from "@effect/vitest"
 import { makeFailures } from "@svc/providers/RequestFailed"
 import * as WebSocketClient from "@svc/providers/WebSocketClient"
 import { Effect, Fiber, Queue } from "effect"
+import { signatureOf } from "../src/Signature.ts"
 import { startAt } from "../src/testing/TwilioSetup.ts"
 import { calls, numbers, speak, until } from "./TestCalls.ts"
 
@@ -72,6 +74,37 @@ describe("An incoming call of Twilio", () => {
     })
   )
 
+  it.scopedLive("is offered for a query as it was sent, and for a body of JSON with its hash", () =>
+    Effect.gen(function* () {
+      const { carrier, incoming, server } = yield* calls()
+      const voice = `${server.origin}/telephony/twilio/voice`
+      const fields = { From: numbers.from, To: numbers.to, CallStatus: "ringing" }
+      for (const query of ["Body=It's+amazing", "Body=It's%20amazing", "x"]) {
+        yield* Effect.fork(carrier.post(`${voice}?${query}`, { ...fields, CallSid: `CA${query}` }))
+        const offered = yield* Queue.take(incoming)
+        expect(offered).toMatchObject({ ...numbers, id: `CA${query}` })
+        offered.reject("busy")
+      }
+      const body = JSON.stringify({ ...fields, CallSid: "CAjson" })
+      const send = (hash: string, text = body) => {
+        const url = `${voice}?bodySHA256=${hash}`
+        const headers = {
+          "content-type": "application/json",
+          "x-twilio-signature": signatureOf(carrier.authToken, url, new Map())
+        }
+        return Effect.promise(() => fetch(url, { method: "POST", headers, body: text }))
+      }
+      const hashOf = (text: string) => createHash("sha256").update(text).digest("hex")
+      expect((yield* send(hashOf("{}"))).status).toBe(403)
+      expect((yield* send(hashOf("[]"), "[]")).status).toBe(400)
+      const answer = yield* Effect.fork(send(hashOf(body)))
+      const offered = yield* Queue.take(incoming)
+      expect(offered).toMatchObject({ ...numbers, id: "CAjson" })
+      offered.reject("busy")
+      expect((yield* Fiber.join(answer)).status).toBe(200)
+    })
+  )
+
   it.scopedLive("that is over is not started again by its request", () =>
     Effect.gen(function* () {
       const { carrier, connect, incoming } = yield* calls()
@@ -81,10 +114,29 @@ describe("An incoming call of Twilio", () => {
       expect(yield* carrier.post(carrier.webhooks.voice, call.fields)).toBe(null)
       expect(carrier.answers.at(-1)?.status).toBe(403)
       expect(yield* Queue.size(incoming)).toBe(0)
+      // The first request once more.
+      expect(yield* carrier.post(carrier.webhooks.voice, { ...call.fields, CallStatus: "ringing" })).toContain(
+        "<Response><Hangup/></Response>"
+      )
+      expect(yield* Queue.size(incoming)).toBe(0)
       // Status callbacks that come late change nothing.
       yield* call.tellStatus()
       expect(carrier.answers.at(-1)?.status).toBe(204)
       expect(tags()).toEqual(["ended hangup"])
+    })
+  )
+
+  it.scopedLive("that ends before its stream is there is given up, also when its status is not reported", () =>
+    Effect.gen(function* () {
+      const { carrier, incoming } = yield* calls()
+      carrier.webhooks.status = undefined
+      const call = carrier.dial(numbers)
+      const offered = yield* Queue.take(incoming)
+      call.status = "completed"
+      const gone = yield* Effect.flip(
+        offered.answer({ callId: "call_1", formats: [{ encoding: "mulaw", sampleRate: 8000 }] })
+      )
+      expect([gone._tag, gone.reason]).toEqual(["CallGone", "the caller hung up"])
     })
   )
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { formFields, isSigned, signatureOf } from "../src/Signature.ts"
+import { formFields, isSigned, isSignedWithBody, signatureOf } from "../src/Signature.ts"
 
 const authToken = "12345"
 const url = "https://mycompany.com/myapp.php?foo=1&bar=2"
@@ -55,5 +55,39 @@ describe("X-Twilio-Signature", () => {
     expect(check("RSOYDt4T1cUTdK1PDd93/VVr8B8=", `${url}&more=1`)).toBe(false)
     expect(check("RSOYDt4T1cUTdK1PDd93/VVr8B8=", url, formFields(`${body}&CallStatus=completed`))).toBe(false)
     expect(check("RSOYDt4T1cUTdK1PDd93/VVr8B8=", url.replace("https", "http"))).toBe(false)
+  })
+
+  it("is right for the query as it was sent, and as two libraries write it again", () => {
+    for (const [signedQuery, sent] of [
+      ["Body=It's+amazing", "Body=It's+amazing"],
+      ["Body=It's%20amazing", "Body=It's+amazing"],
+      ["Body=It%27s+amazing", "Body=It's+amazing"],
+      ["Body=It's+amazing", "Body=It%27s+amazing"],
+      ["x", "x"],
+      ["x=", "x"]
+    ]) {
+      for (const host of ["mycompany.com", "mycompany.com:443"]) {
+        const signature = signatureOf(authToken, `https://${host}/myapp.php?${signedQuery}`, fields)
+        expect([sent, check(signature, `https://mycompany.com/myapp.php?${sent}`)]).toEqual([sent, true])
+        expect(check(signature, `https://mycompany.com/myapp.php?${sent}s`)).toBe(false)
+      }
+    }
+  })
+
+  it("is right for a body of JSON whose hash is bodySHA256 of the URL, and wrong without or with another hash", () => {
+    const body = '{"property": "value", "boolean": true}'
+    const hash = "0a1ff7634d9ab3b95db5c9a2dfe9416e41502b283a80c7cf19632632f96e6620"
+    const checkBody = (signature: string, requested: string, json = body) =>
+      isSignedWithBody({ authToken, signature, url: requested, body: Buffer.from(json) })
+    const hashed = `${url}&bodySHA256=${hash}`
+    expect(checkBody("a9nBmqA0ju/hNViExpshrM61xv4=", hashed)).toBe(true)
+    expect(checkBody("y77kIzt2vzLz71DgmJGsen2scGs=", `https://mycompany.com/myapp.php?bodySHA256=${hash}`)).toBe(true)
+    const empty = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+    expect(checkBody("Ldidvp12m26NI7eqEvxnEpkd9Hc=", `${url}&bodySHA256=${empty}`, "{}")).toBe(true)
+    expect(checkBody("a9nBmqA0ju/hNViExpshrM61xv4=", hashed, "{}")).toBe(false)
+    expect(checkBody("WRONG_SIGNATURE", hashed)).toBe(false)
+    expect(checkBody(signatureOf(authToken, url, new Map()), url)).toBe(false)
+    const wrong = `${url}&bodySHA256=WRONG_HASH`
+    expect(checkBody(signatureOf(authToken, wrong, new Map()), wrong)).toBe(false)
   })
 })

@@ -9,6 +9,8 @@ export interface EmulatedRequest {
   /** Without the query. */
   readonly path: string
   readonly query: URLSearchParams
+  /** The query as it was sent, from its `?` on; empty without one. */
+  readonly search: string
   readonly headers: IncomingHttpHeaders
   /** Empty for one that opened a WebSocket, like `json`. */
   readonly body: Buffer
@@ -77,11 +79,14 @@ const jsonOf = (body: Buffer): Readonly<Record<string, unknown>> => {
 }
 
 const requestOf = (message: IncomingMessage, body: Buffer): EmulatedRequest => {
-  const { pathname, searchParams } = new URL(message.url ?? "/", "http://localhost")
+  const target = message.url ?? "/"
+  const { pathname, searchParams } = new URL(target, "http://localhost")
+  const queryAt = target.indexOf("?")
   return {
     method: message.method ?? "",
     path: pathname,
     query: searchParams,
+    search: queryAt < 0 ? "" : target.slice(queryAt),
     headers: message.headers,
     body,
     json: jsonOf(body),

@@ -22,6 +22,7 @@ const routeRequest = (request: EmulatedRequest, path: string): RouteRequest => (
   method: request.method,
   path,
   query: request.query,
+  search: request.search,
   headers: headersOf(request),
   body: request.body,
   params: {},

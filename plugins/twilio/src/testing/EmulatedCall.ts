@@ -39,6 +39,8 @@ export class EmulatedCall {
   readonly to: string
   readonly direction: "inbound" | "outbound-api" | "outbound-dial"
   readonly statusCallback: string | undefined
+  /** The call whose `<Dial>` placed this one. */
+  readonly parentSid: string | undefined
   status: "queued" | "ringing" | "in-progress" | "completed" | "busy" | "failed" | "no-answer" | "canceled" = "queued"
   /** The phone heard Twilio's refusal. */
   isRejected = false
@@ -61,13 +63,17 @@ export class EmulatedCall {
 
   constructor(
     carrier: Carrier,
-    options: Pick<EmulatedCall, "from" | "to" | "direction"> & { readonly statusCallback?: string | undefined }
+    options: Pick<EmulatedCall, "from" | "to" | "direction"> & {
+      readonly statusCallback?: string | undefined
+      readonly parentSid?: string
+    }
   ) {
     this.#carrier = carrier
     this.from = options.from
     this.to = options.to
     this.direction = options.direction
     this.statusCallback = options.statusCallback
+    this.parentSid = options.parentSid
   }
 
   get isOver(): boolean {
@@ -123,7 +129,7 @@ export class EmulatedCall {
     )
   }
 
-  /** Ends the call, and tells its status. */
+  /** Ends the call, and reports its status. */
   end(status: EmulatedCall["status"]): Effect.Effect<void> {
     return Effect.gen(this, function* () {
       if (this.isOver) return

@@ -31,12 +31,15 @@ export class EmulatedInventory {
     SupportingDocuments: [] as Array<Row>,
     ItemAssignments: [] as Array<Row>
   }
+  /** Of the carrier's server, for the pages that follow. */
+  origin = ""
   /** What becomes of a bundle under review. */
   verdict = "twilio-approved"
 
   /** Regulatory compliance, below `/v2/RegulatoryCompliance/`. */
   answerRegulatory(method: string, path: string, form: Query): Answer {
     if (path === "Regulations") {
+      if (form["IsoCountry"] === "XK") return notFound
       const types = form["IsoCountry"] === "NL" ? ["local", "mobile"] : []
       const requirements = {
         end_user: [{ type: "business" }],
@@ -47,6 +50,7 @@ export class EmulatedInventory {
     const [resource = "", sid, below] = path.split("/")
     if (resource !== "Bundles" && resource !== "EndUsers" && resource !== "SupportingDocuments") return notFound
     const rows = this.regulatory[resource]
+    if (sid === undefined && method === "GET" && resource !== "Bundles") return this.#page(rows, path, form)
     if (sid === undefined) return this.#collection(rows, "results", method, form, resource === "Bundles" ? "BU" : "IT")
     const row = rows.find((one) => one["sid"] === sid)
     if (row === undefined) return notFound
@@ -64,6 +68,8 @@ export class EmulatedInventory {
   /** Numbers and addresses, below the account. */
   answer(method: string, path: string, form: Query): Answer {
     if (path.startsWith("AvailablePhoneNumbers/")) return this.#search(path, form)
+    const address = this.addresses.find(({ sid }) => path === `Addresses/${sid}.json`)
+    if (address !== undefined && method === "GET") return [200, address]
     if (path === "Addresses.json") return this.#collection(this.addresses, "addresses", method, form, "AD")
     if (path === "IncomingPhoneNumbers.json") return method === "POST" ? this.#buy(form) : this.#list(form)
     const [, sid] = path.match(/^IncomingPhoneNumbers\/(\w+)\.json$/) ?? []
@@ -81,6 +87,15 @@ export class EmulatedInventory {
     const row = { sid: newSid(prefix), friendly_name: form["FriendlyName"], status: "draft", ...form }
     rows.push(row)
     return [201, row]
+  }
+
+  /** A list of regulatory compliance that has no filter, in small pages, so that more than one is read. */
+  #page(rows: ReadonlyArray<Row>, path: string, { Page = "0", PageSize = "50" }: Query): Answer {
+    const size = Math.min(Number(PageSize), 3)
+    const from = Number(Page) * size
+    const next = `${this.origin}/v2/RegulatoryCompliance/${path}?PageSize=${size}&Page=${Number(Page) + 1}`
+    const meta = { key: "results", next_page_url: from + size < rows.length ? next : null }
+    return [200, { results: rows.slice(from, from + size), meta }]
   }
 
   #search(path: string, form: Query): Answer {

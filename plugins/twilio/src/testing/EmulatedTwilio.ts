@@ -12,6 +12,8 @@ export interface Faults {
   intercept: (request: EmulatedRequest, response: ServerResponse) => boolean
   /** Whether the answer to a request that was carried out is lost. */
   afterwards: (request: EmulatedRequest) => boolean
+  /** Whether a webhook is lost. */
+  dropped: (url: string, fields: Readonly<Record<string, string>>) => boolean
   /** How often a webhook is sent, one time after the other. */
   webhookTimes: number
 }
@@ -31,7 +33,7 @@ export interface EmulatedTwilio {
   readonly messages: ReadonlyArray<{ readonly from: string; readonly to: string; readonly message: string }>
   /** The answers to webhooks: URL, status and body. */
   readonly answers: ReadonlyArray<{ readonly url: string; readonly status: number; readonly body: string }>
-  /** Who answers, as the detection of calls with `AsyncAmd` decides; undefined: it tells nothing. */
+  /** Who answers, as the detection of calls with `AsyncAmd` decides; undefined: it reports nothing. */
   answeredBy: string | undefined
   readonly addPhone: (number: string, behaves: OtherBehaviour) => void
   /** The last call to a number. */
@@ -62,9 +64,10 @@ export const emulatedTwilio: Effect.Effect<EmulatedTwilio, never, Scope.Scope> =
   const phones = new Map<string, OtherBehaviour>()
   const messages: Array<{ from: string; to: string; message: string }> = []
   const answers: Array<{ url: string; status: number; body: string }> = []
-  const faults: Faults = { intercept: () => false, afterwards: () => false, webhookTimes: 1 }
+  const faults: Faults = { intercept: () => false, afterwards: () => false, dropped: () => false, webhookTimes: 1 }
 
   const post: Carrier["post"] = (url, fields) => {
+    if (faults.dropped(url, fields)) return Effect.succeed(null)
     const headers = {
       "content-type": "application/x-www-form-urlencoded",
       "x-twilio-signature": signature(authToken, url, fields)
@@ -118,6 +121,7 @@ export const emulatedTwilio: Effect.Effect<EmulatedTwilio, never, Scope.Scope> =
         from: callerId ?? parent.from,
         to: number,
         direction: "outbound-dial",
+        parentSid: parent.sid,
         statusCallback
       })
       ring(leg, Effect.asVoid(Deferred.succeed(leg.answered, undefined)))
@@ -159,6 +163,10 @@ export const emulatedTwilio: Effect.Effect<EmulatedTwilio, never, Scope.Scope> =
     if (path.startsWith("/v2/RegulatoryCompliance/")) return inventory.answerRegulatory(method, path.slice(25), fields)
     if (path === `/2010-04-01/Accounts/${accountSid}.json`) return [200, { sid: accountSid, status: "active" }]
     const resource = path.replace(/^\/2010-04-01\/Accounts\/\w+\//, "")
+    if (resource === "Calls.json" && method === "GET") {
+      const children = [...calls.values()].filter(({ parentSid }) => parentSid === form.get("ParentCallSid"))
+      return [200, { calls: children.map(({ sid, status }) => ({ sid, status })) }]
+    }
     if (resource === "Calls.json") return place(form)
     if (resource === "Messages.json") {
       const [to, from, message] = [form.get("To") ?? "", form.get("From") ?? "", form.get("Body") ?? ""]
@@ -180,6 +188,7 @@ export const emulatedTwilio: Effect.Effect<EmulatedTwilio, never, Scope.Scope> =
     }
   })
 
+  inventory.origin = server.origin
   const self: EmulatedTwilio = {
     origin: server.origin,
     accountSid,

@@ -1,11 +1,11 @@
 import { mulawToPcm } from "@svc/providers/G711"
 
-/** The keys in the sound of a phone, as its network hears them. */
+/** The digits in the sound of a phone, as its network detects them. */
 
 const rows = [697, 770, 852, 941]
 const columns = [1209, 1336, 1477, 1633]
-const keys = "123A456B789C*0#D"
-/** Samples of a look: 20 ms. */
+const keypad = "123A456B789C*0#D"
+/** Samples of one measurement: 20 ms. */
 const window = 160
 
 /** The energy of a frequency (Goertzel's algorithm). */
@@ -31,9 +31,9 @@ export const heardDigits = (audio: Uint8Array): string => {
     const samples = new Int16Array(window)
     mulawToPcm(audio, from, window, samples, 0)
     const [row, column] = [loudest(samples, rows), loudest(samples, columns)]
-    const key = row < 0 || column < 0 ? "" : (keys[4 * row + column] ?? "")
-    if (key !== last) digits += key
-    last = key
+    const digit = row < 0 || column < 0 ? "" : (keypad[4 * row + column] ?? "")
+    if (digit !== last) digits += digit
+    last = digit
   }
   return digits
 }

@@ -32,6 +32,7 @@ const toRouteRequest = (mount: string, request: PlainRequest, body: Uint8Array):
   method: request.method,
   path: request.path.slice(request.path.indexOf(mount) + mount.length),
   query: request.query,
+  ...(request.search === undefined ? {} : { search: request.search }),
   headers: request.headers,
   body,
   params: request.params,

@@ -11,15 +11,18 @@ import type { PathParams } from "./RouteTable.ts"
 /** A request as plain routes and plugins see it. */
 export const plainRequest = (exchange: Exchange, params: PathParams, search: string): PlainRequest => {
   const { request } = exchange
+  const target = request.url ?? ""
+  const path = target.split("?", 1)[0] ?? ""
   const headers: Record<string, string | undefined> = {}
   for (const [name, value] of Object.entries(request.headers)) {
     headers[name] = Array.isArray(value) ? value.join(", ") : value
   }
   return {
     method: request.method ?? "GET",
-    path: (request.url ?? "").split("?", 1)[0] ?? "",
+    path,
     params,
     query: new URLSearchParams(search),
+    search: target.slice(path.length),
     headers,
     address: exchange.address,
     body: RequestBody.bytes(exchange)

@@ -60,7 +60,7 @@ describe("HTTP routes of plugins", () => {
         ]
       })
       const answer = yield* ask(port, {
-        path: "/telephony/tin/calls/a%20b?x=1&y=2",
+        path: "/telephony/tin/calls/a%20b?x=It's%20+1&y=2&z",
         headers: { "content-type": "application/x-www-form-urlencoded", "X-Signature": "s" },
         body: "From=%2B1&To=%2B2"
       })
@@ -75,6 +75,7 @@ describe("HTTP routes of plugins", () => {
       })
       expect(seen?.headers["x-signature"]).toBe("s")
       expect(seen?.query.get("y")).toBe("2")
+      expect(seen?.search).toBe("?x=It's%20+1&y=2&z")
     })
   )
 
