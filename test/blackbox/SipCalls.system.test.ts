@@ -43,7 +43,7 @@ const installation = Effect.gen(function* () {
 const bytesOf = (url: string) => Effect.promise(async () => new Uint8Array(await (await fetch(url)).arrayBuffer()))
 
 it.scopedLive(
-  "a call over SIP is answered and talked, with digits, and its record, events and recording are right",
+  "a call over SIP is answered, has speech and digits both ways, and its record, events and recording are right",
   () =>
     Effect.gen(function* () {
       const { calling, read, server } = yield* installation
@@ -203,7 +203,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "calls are placed through the trunk: one is answered and talked, others are busy, declined or not answered",
+  "calls are placed through the trunk: one is answered and has speech, others are busy, declined or not answered",
   () =>
     Effect.gen(function* () {
       const { phone, server } = yield* installation

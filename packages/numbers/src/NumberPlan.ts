@@ -38,7 +38,7 @@ const connected = (number: string): ReturnType<typeof parse> => {
   return undefined
 }
 
-/** What a number that is called or texted costs more than others by its kind, and the country that it is of. */
+/** Whether calls and texts to a number are expensive because of its kind, and its country. */
 export interface DialledFacts {
   /**
    * `premium-rate`: its owner earns by the call. `satellite`: a satellite or international network, where calls cost most

@@ -36,7 +36,7 @@ const namesOf = (countries: ReadonlySet<string>): string => {
 }
 
 /**
- * Why a number must not be called or texted, as what follows the name of the field; null: it may. Premium-rate numbers and
+ * Why a number must not be called or texted, as text that follows the name of the field; null: it may. Premium-rate numbers and
  * those of satellite networks never may. A number that no numbering plan contains is of the main country of its calling
  * code, and of none where there is no such code.
  */

@@ -15,14 +15,14 @@ export const serverCountries: Config.Config<OutboundCountries> = Config.string("
 )
 
 /**
- * Which numbers an organization may call, transfer callers to and text. It protects against toll fraud: whoever gets hold of
- * a key, or talks an agent into a transfer, earns from calls to expensive numbers. See docs/security.md.
+ * Which numbers an organization may call, transfer callers to and text. It protects against toll fraud: someone who steals a
+ * key, or persuades an agent to transfer a call, could earn from calls to expensive numbers. See docs/security.md.
  */
 export class OutboundNumbers extends Context.Tag("@svc/numbers/OutboundNumbers")<
   OutboundNumbers,
   {
     /**
-     * Why the organization must not call or text an E.164 number, as what follows the name of the field; null: it may.
+     * Why the organization must not call or text an E.164 number, as text that follows the name of the field; null: it may.
      * By the countries that were last read: those of the organization, or else of the server.
      */
     readonly refusal: (orgId: number, number: string) => string | null

@@ -1,18 +1,18 @@
 import type { SharedTimeout } from "./SharedTimeout.ts"
 
-/** How a carrier's media connection is spoken to. */
+/** The messages of a carrier's media connection. */
 export interface MediaConnection {
   /** Sends audio. The bytes may be kept. */
   readonly media: (audio: Uint8Array) => void
   /** Asks for a mark with this name, when the audio before it was played. */
   readonly mark: (name: string) => void
-  /** Tells the carrier to drop what it has not played. */
+  /** Asks the carrier to drop what it has not played. */
   readonly clear: () => void
 }
 
 /** Frames of a message: 100 ms. One message for each frame costs half as much CPU again. */
 const messageFrames = 5
-/** Frames of the first one after a pause: 20 ms more than are played until the next one comes, against jitter. */
+/** Frames of the first message after a pause: 20 ms more than are played until the next one comes, against jitter. */
 const firstFrames = 6
 
 /** How long the frames of a message that is not full wait for more, in milliseconds. */
@@ -22,8 +22,8 @@ export const restMs = 60
  * The audio and the marks on their way to a carrier, in messages of 100 ms. A mark keeps its place between the frames. After
  * a pause 20 ms more are collected, so that the carrier does not run out of audio between two messages.
  *
- * Marks get names of their own on the wire, because carriers confirm those that `clear` has dropped like those that were
- * played. They are confirmed to the engine once each: `cleared` at once by `clear`, `played` when the carrier names them.
+ * Marks have other names on the wire than in the engine, because carriers confirm marks that `clear` has dropped like those
+ * that were played. The engine gets one confirmation of each: `cleared` from `clear`, `played` when the carrier confirms it.
  */
 export class BatchedMedia {
   readonly #frameBytes: number
@@ -31,7 +31,7 @@ export class BatchedMedia {
   readonly #now: () => number
   readonly #onMark: (name: string, outcome: "played" | "cleared") => void
   #connection: MediaConnection | undefined
-  /** What waits: audio, and marks between it. */
+  /** What waits to be sent: audio, and marks between it. */
   #waiting: Array<Uint8Array | string> = []
   #chunk: Uint8Array
   #chunkFrames = 0

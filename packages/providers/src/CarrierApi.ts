@@ -38,8 +38,8 @@ export interface CarrierAnswer {
 /** The REST interface of a carrier. */
 export interface CarrierApi {
   /**
-   * Makes a request. One that the carrier did not accept for want of capacity (429) is made again after the time that it
-   * asks for. One whose answer was lost (no answer, 408, 5xx) is made again only if it is repeatable.
+   * Makes a request. After 429 the request is repeated when the time that the carrier asks for has passed. When the answer
+   * was lost (no answer, 408, 5xx), the request is repeated only if it is repeatable.
    */
   readonly request: (request: CarrierRequest) => Effect.Effect<CarrierAnswer, CarrierRequestFailed>
 }
@@ -184,7 +184,7 @@ export const make = (options: CarrierApiOptions): CarrierApi => {
       const make = (made: number): Effect.Effect<CarrierAnswer, CarrierRequestFailed> =>
         Effect.catchAll(attempt(one), ({ failure, retryAfterMs }) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            // A key that is refused is refused again.
+            // A refused key would be refused again.
             const mayRepeat =
               failure.outcome === "not-done"
                 ? failure.status === undefined || failure.status === 429
@@ -200,11 +200,11 @@ export const make = (options: CarrierApiOptions): CarrierApi => {
   return { request }
 }
 
-/** The errors of `Carrier` for a request that failed: only what is refused for good is not asked again. */
+/** The errors of `Carrier` for a request that failed: callers repeat all but what is refused for good. */
 export const carrierError = ({ outcome, reason }: CarrierRequestFailed): CarrierRefused | CarrierUnavailable =>
   outcome === "refused" ? new CarrierRefused({ reason }) : new CarrierUnavailable({ reason })
 
-/** The same where the contract knows no refusal. */
+/** The same for operations that have no refusal in the contract. */
 export const carrierUnavailable = ({ reason }: { readonly reason: string }): CarrierUnavailable =>
   new CarrierUnavailable({ reason })
 

@@ -105,7 +105,7 @@ describe("CarrierApi", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("knows that a request to a server that cannot be reached was not carried out", () =>
+  it.live("reports a request as not done when the server cannot be reached", () =>
     Effect.gen(function* () {
       const { request } = yield* apiOf(answer(200, "{}"))
       const { origin } = yield* Effect.scoped(emulatedServer({}))

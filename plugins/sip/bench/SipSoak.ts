@@ -1,8 +1,8 @@
 /**
- * Random calls with faults, after which nothing may be left: no call, transaction, timer or port. Run with
- * `npm run soak:sip -- [minutes]`; 10 minutes by default. One SIP
- * message of ten is lost on each side, calls are given up, refused, silent, held and transferred, and the process of the
- * other side is killed every half minute. The exit code is 1 when something is left.
+ * Random calls with faults, after which no call, transaction, timer or port may remain. Run with
+ * `npm run soak:sip -- [minutes]`; 10 minutes by default. One SIP message of ten is lost on each side, calls are given up,
+ * refused, silent, held and transferred, and the process of the other side is killed every half minute. The exit code is 1
+ * when something remains.
  */
 import { fork } from "node:child_process"
 import * as dgram from "node:dgram"
@@ -86,8 +86,8 @@ const soak = (peerPort: number, parts: () => Parts) =>
     const dial = Effect.gen(function* () {
       counts.outgoing++
       const call = { callId: "soak", to: "+12025550188", from: "+12025550100", formats: legFormats }
-      const patience = (yield* chance(0.25)) ? yield* Random.nextIntBetween(0, 500) : 20_000
-      const leg = yield* Effect.timeout(outbound.dial(call), patience)
+      const giveUpMs = (yield* chance(0.25)) ? yield* Random.nextIntBetween(0, 500) : 20_000
+      const leg = yield* Effect.timeout(outbound.dial(call), giveUpMs)
       yield* talk(leg)
     }).pipe(Effect.ignore)
     const dialling = Effect.forkDaemon(dial).pipe(

@@ -40,8 +40,8 @@ const program = Effect.gen(function* () {
   const dial = Effect.gen(function* () {
     const call = { callId: "soak", to: "+12025550100", from: "+12025550199", formats: legFormats }
     const dialling = Effect.flatMap(outbound.dial(call), talk)
-    const patience = yield* Random.nextIntBetween(0, 500)
-    yield* (yield* chance(0.25)) ? Effect.timeout(dialling, patience) : Effect.timeout(dialling, "60 seconds")
+    const giveUpMs = yield* Random.nextIntBetween(0, 500)
+    yield* (yield* chance(0.25)) ? Effect.timeout(dialling, giveUpMs) : Effect.timeout(dialling, "60 seconds")
   }).pipe(Effect.ignore)
   yield* Effect.forkDaemon(dial).pipe(
     Effect.zipRight(Effect.flatMap(Random.nextIntBetween(20, 200), (ms) => Effect.sleep(ms))),

@@ -9,7 +9,7 @@ export interface JoinableCall {
   readonly sipCall: SipCall
 }
 
-/** The calls of legs, whose copies share their `send`. */
+/** The call of each leg. Copies of a leg have the same `send`, by which the call is found. */
 export class JoinableCalls {
   readonly #calls = new WeakMap<CallLeg["send"], JoinableCall>()
 
@@ -23,8 +23,8 @@ export class JoinableCalls {
 }
 
 /**
- * Joins the peers of two calls at their trunk: REFER with Replaces (RFC 3891) on the first one. Fails where the trunk does not
- * offer that or refuses it; both calls go on then.
+ * Joins the peers of two calls at their trunk: REFER with Replaces (RFC 3891) on the first one. Fails when the trunk does
+ * not offer that or refuses it; both calls go on then.
  */
 export const join =
   ({ joinable, signaling }: Pick<CallContext, "joinable" | "signaling">) =>

@@ -22,9 +22,9 @@ export interface CallContext {
   /** In the order of preference. */
   readonly codecs: ReadonlyArray<Codec>
   readonly trunks: ReadonlyArray<Trunk>
-  /** The phones that have registered with us; undefined: none may. */
+  /** The phones that have registered with us; undefined: no phone may register. */
   readonly phones: PhoneTargets | undefined
-  /** The trunk that a call of this address belongs to, whose Request-URI has this user. */
+  /** The trunk to which a call from this address belongs; `user`: that of its Request-URI. */
   readonly trunkAt: (address: string, user: string | undefined) => Trunk | undefined
   /** Our account at the trunk that has this address; undefined: the address is of no trunk, or the trunk has no account. */
   readonly accountAt: (address: string, user: string | undefined) => Account | undefined
@@ -72,7 +72,7 @@ export const callOptions = (context: CallContext, { call, peer, trunk, user }: C
       transfer === "bridge"
         ? undefined
         : (target) =>
-            // Others do not reach the phones that have registered with us.
+            // The peer cannot reach phones that have registered with us.
             context.phones?.at(target) === undefined
               ? {
                   target: targetAt(trunk, bracketed(peer), target),

@@ -23,8 +23,12 @@ const parametersOf = (
     : { remoteRtcp: { address: agreed.remote.address, port: agreed.rtcpPort } }),
   ...(source === undefined ? {} : { hosts: [source] }),
   isRtcpMuxed: agreed.rtcpMux,
-  audio: [{ payloadType: agreed.payloadType, law: lawOf(agreed.codec) }],
+  audio: [
+    { payloadType: agreed.payloadType, law: lawOf(agreed.codec) },
+    ...(agreed.others ?? []).map(({ codec, payloadType }) => ({ payloadType, law: lawOf(codec) }))
+  ],
   ...(agreed.events === undefined ? {} : { telephoneEvent: agreed.events }),
+  ...(agreed.offeredEvents === undefined ? {} : { offeredTelephoneEvent: agreed.offeredEvents }),
   ...(agreed.comfortNoise ? { comfortNoise: 13 } : {}),
   packetTimeMs: packetTime(agreed.ptime),
   direction: agreed.direction,

@@ -15,7 +15,7 @@ export interface ListedCall {
   readonly quality: LineQuality | undefined
 }
 
-/** A line's figures, added up. */
+/** The packets of ended calls, added up. */
 export interface LineTotals {
   readonly calls: number
   readonly packetsLost: number
@@ -30,7 +30,7 @@ interface Entry {
   leg: CallLeg | undefined
 }
 
-/** The calls of this process, for `svc sip status`. It sees them as the engine does. */
+/** The calls of this process, for `svc sip status`, from the calls and legs that the engine gets. */
 export class LiveCallList {
   readonly #entries = new Set<Entry>()
   readonly #now: () => number

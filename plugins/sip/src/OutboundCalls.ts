@@ -31,16 +31,16 @@ const isSame = (one: AudioFormat, other: AudioFormat): boolean =>
 
 const failed = (reason: string): DialFailed => new DialFailed({ outcome: "failed", reason })
 
-/** One way to the called phone. */
-interface Way {
+/** One route to the called phone. */
+interface DialRoute {
   readonly trunk: Trunk
   readonly uri: string
   /** Our address in From. */
   readonly from: string
 }
 
-/** Over the trunk of the calling number, and over the next one while a trunk is not there. */
-const overTrunks = ({ trunks }: CallContext, { from, to }: OutgoingCall): ReadonlyArray<Way> =>
+/** Over the trunk of the calling number, then over the others, in the order in which they are tried. */
+const overTrunks = ({ trunks }: CallContext, { from, to }: OutgoingCall): ReadonlyArray<DialRoute> =>
   inOrderFor(trunks, from).map((trunk) => ({
     trunk,
     uri: targetAt(trunk, trunk.uri.host, to),
@@ -48,11 +48,15 @@ const overTrunks = ({ trunks }: CallContext, { from, to }: OutgoingCall): Readon
   }))
 
 /** To the phones of a user of ours, the newest first. */
-const toPhones = ({ signaling }: CallContext, phones: ReadonlyArray<Binding>, call: OutgoingCall): ReadonlyArray<Way> =>
+const toPhones = (
+  { signaling }: CallContext,
+  phones: ReadonlyArray<Binding>,
+  call: OutgoingCall
+): ReadonlyArray<DialRoute> =>
   phones.map((phone) => {
-    const { route, uri } = routeTo(phone)
+    const { route: trunk, uri } = routeTo(phone)
     const host = bracketed(signaling.addressFor(phone.peer.address))
-    return { trunk: route, uri, from: Uri.text(Uri.make(host, { user: call.from, port: signaling.port })) }
+    return { trunk, uri, from: Uri.text(Uri.make(host, { user: call.from, port: signaling.port })) }
   })
 
 /** How long a trunk that could not be reached is tried after the others, in ms. */
@@ -61,20 +65,20 @@ const downMs = 30_000
 /** Places calls over the trunks, and to phones that have registered with us. */
 export const make = (context: CallContext, log: HostLog): Outbound => {
   const downUntil = new Map<Trunk, number>()
-  /** The trunks that could be reached come first. */
-  const upFirst = (ways: ReadonlyArray<Way>): ReadonlyArray<Way> => {
+  /** Trunks that could not be reached come last. */
+  const upFirst = (routes: ReadonlyArray<DialRoute>): ReadonlyArray<DialRoute> => {
     const now = context.signaling.now()
-    const isDown = ({ trunk }: Way): number => (now < (downUntil.get(trunk) ?? 0) ? 1 : 0)
-    return ways.toSorted((one, other) => isDown(one) - isDown(other))
+    const isDown = ({ trunk }: DialRoute): number => (now < (downUntil.get(trunk) ?? 0) ? 1 : 0)
+    return routes.toSorted((one, other) => isDown(one) - isDown(other))
   }
 
   const over = (
-    [way, ...others]: ReadonlyArray<Way>,
+    [route, ...others]: ReadonlyArray<DialRoute>,
     call: OutgoingCall,
     progress: DialProgress | undefined
   ): Effect.Effect<CallLeg, DialFailed> => {
-    if (way === undefined) return Effect.fail(failed("no trunk is configured; set SVC_SIP_TRUNK_URI"))
-    const { from, trunk, uri } = way
+    if (route === undefined) return Effect.fail(failed("no trunk is configured; set SVC_SIP_TRUNK_URI"))
+    const { from, trunk, uri } = route
     const usable = context.codecs.filter(({ format }) => call.formats.some((each) => isSame(each, format)))
     const [codec, ...more] = usable
     if (codec === undefined) return Effect.fail(failed("no audio format is possible"))

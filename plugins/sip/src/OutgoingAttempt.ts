@@ -17,7 +17,7 @@ import { adviceOf, advised, audioIn } from "./TrunkAdvice.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
 /**
- * A call was not answered. `isElsewhere`: another trunk may be able to place it, because this one was not there.
+ * A call was not answered. `isElsewhere`: the next trunk may be tried, because this one was not available.
  * `isUnreached`: no response came at all.
  */
 export class AttemptFailed extends Data.TaggedError("AttemptFailed")<{
@@ -69,7 +69,7 @@ export const place = (
       if (isAnswered) events.emit(event)
       else if (event._tag === "Audio" && event.payload.length > 0) progress?.onEarlyMedia?.(event.payload, codec.format)
     }
-    // That by which the peer is seen: the trunk's, where it is an address already.
+    // The peer's address: the host of the trunk, where that is an IP address.
     const peer = hostOf(trunk)
     const address = signaling.addressFor(peer)
     const transport = transportOf(trunk)

@@ -1,16 +1,16 @@
 /** How long a peer may send nothing, in ms. */
 export interface PeerTimeouts {
-  /** Without media: then the peer is asked whether it is there. */
+  /** Without media, until the peer is asked whether it is there. */
   readonly silence: number
-  /** Until it answers: then the call has ended. */
+  /** Without an answer to that question, until the call ends. */
   readonly probe: number
-  /** Without any media in a call that should have some: then the call has ended, also when the peer answers. */
+  /** Without any media while media is expected, until the call ends, even if the peer answers. */
   readonly media: number
 }
 
 export const usualPeerTimeouts: PeerTimeouts = { silence: 20_000, probe: 10_000, media: 60_000 }
 
-/** What is known of a peer. Times are monotonic ms. */
+/** The times that show whether a peer is there, in monotonic ms. */
 export interface PeerSigns {
   /** When RTP or RTCP of the peer came last; undefined: never. */
   readonly mediaAt: number | undefined
@@ -29,9 +29,9 @@ export type PeerVerdict =
   | { readonly _tag: "Ended"; readonly code?: string; readonly reason: string }
 
 /**
- * Whether a peer is still there. One that sends nothing at all is asked by OPTIONS, and ends the call when it does not
- * answer. One that answers, but has sent neither RTP nor RTCP for `media`, although the call is not on hold, ends it too:
- * its user hears nothing any more, or never did.
+ * Whether a peer is still there. A peer that sends nothing is asked by OPTIONS; the call ends when it does not answer. The
+ * call also ends when the peer answers, but has sent neither RTP nor RTCP for `media` although the call is not on hold:
+ * the caller and the agent cannot hear each other.
  */
 export const verdict = (signs: PeerSigns, timeouts: PeerTimeouts, now: number): PeerVerdict => {
   const { aliveAt, askedAt, mediaAt, mediaExpectedSince } = signs

@@ -11,6 +11,7 @@ import * as Parser from "./message/Parser.ts"
 import { serialize } from "./message/Serializer.ts"
 import type { Transport } from "./Settings.ts"
 import { isReliable, type Peer } from "./transaction/Peer.ts"
+import { responsePeer } from "./transaction/ReceivedVia.ts"
 import { usualTiming } from "./transaction/Timing.ts"
 import { addressFor, bracketed, isUnspecified } from "./transport/LocalAddress.ts"
 import { literal, locate, type Names } from "./transport/Locator.ts"
@@ -55,11 +56,11 @@ export interface Signaling {
   readonly now: () => number
   /** Carries out what a method of `agent` has returned. */
   readonly perform: (effects: ReadonlyArray<AgentEffect>) => void
-  /** Addresses whose messages are not read, with how many messages and connections came from each. */
+  /** Addresses whose messages are ignored, with how many messages and connections came from each. */
   readonly ignored: ReadonlyMap<string, number>
 }
 
-/** How many times as large as a request the answer to a source that may be forged is at most. */
+/** The most bytes that a source which may be forged gets in answer to a request, as a multiple of its bytes. */
 const maxAmplification = 3
 
 const registerStart = Buffer.from("REGISTER ")
@@ -101,7 +102,7 @@ export const open = (
       return externalAddress ?? (isUnspecified(own) ? (addressFor(peer) ?? own) : own)
     }
     const portOf = (transport: Transport): number => {
-      // Without a certificate nothing listens; peers then answer on our connection, and get the usual port.
+      // Without a certificate we accept no connections: peers answer on ours, and get the usual port.
       if (transport === "tls") return tls?.port ?? (options.tls.bind.port || 5061)
       return (transport === "tcp" ? tcp?.port : udp?.port) ?? bind.port
     }
@@ -210,13 +211,15 @@ export const open = (
       if (parsed._tag !== "Message") return
       const admission = auth.admit(parsed.message, peer, now())
       if (admission._tag === "Pass") perform(agent.receive(bytes, peer, now()))
-      else if (admission._tag === "Respond") respond(admission.response, peer, bytes.length)
-      else if (admission.reason !== undefined) {
+      else if (admission._tag === "Respond") {
+        const { message } = parsed
+        respond(admission.response, message._tag === "Request" ? responsePeer(message, peer) : peer, bytes.length)
+      } else if (admission.reason !== undefined) {
         ignore(peer.address, `${admission.reason}; its phones have to use a name and password of SVC_SIP_USERS`)
       }
     }
 
-    /** Answers a source that may be forged: with not more than a few times what it has sent. */
+    /** Answers a source that may be forged, with at most `maxAmplification` times the bytes that it has sent. */
     const respond = (response: Message.Response, peer: Peer, received: number): void => {
       if (isReliable(peer) || serialize(response).length <= maxAmplification * received) send(response, peer)
     }

@@ -20,7 +20,7 @@ const holdAgainMs = 2100
 /** Milliseconds after the outcome of an attended transfer, until the ends of its calls are reported. */
 const afterOutcomeMs = 100
 
-/** Milliseconds after a BYE in which audio is still heard that was sent before it: it comes on another socket. */
+/** Milliseconds after a BYE in which audio is still accepted: what was sent before the BYE comes on another socket. */
 const lastAudioMs = 20
 
 export interface SipCallOptions {
@@ -36,8 +36,8 @@ export interface SipCallOptions {
   readonly now: () => number
   readonly peerTimeouts: PeerWatch.PeerTimeouts
   /**
-   * How a target is addressed in REFER, and by whom; undefined: the peer cannot reach it, or, as a whole: legs do not
-   * transfer.
+   * How a target is addressed in REFER, and by whom. It returns undefined when the peer cannot reach the target; it is
+   * undefined when legs do not transfer.
    */
   readonly refer: ((target: string) => { readonly target: string; readonly by: string } | undefined) | undefined
   /** Whether the engine joins a second leg where REFER is refused. */
@@ -74,7 +74,7 @@ export class SipCall {
     this.#aliveAt = options.now()
   }
 
-  /** To be called when the call is answered: a peer that is gone, or sends nothing any more, ends it. */
+  /** To be called when the call is answered. The call ends when the peer is gone, or no longer sends anything. */
   watch(): void {
     const { command, later, now, peerTimeouts } = this.#options
     if (this.events.isOver) return
@@ -170,7 +170,7 @@ export class SipCall {
       this.#attended = ({ reason, state }) => {
         this.#attended = undefined
         resume(state === "completed" ? Effect.void : new BridgeFailed({ reason: reason ?? state }))
-        // First the engine learns the outcome.
+        // The engine must get the outcome first.
         later(afterOutcomeMs, release)
       }
       command({ _tag: "Refer", target, by })
@@ -186,7 +186,7 @@ export class SipCall {
     })
   }
 
-  /** Keeps back the end of this call until the function is called that it gives. */
+  /** Delays the end of this call until the function that it returns is called. */
   #delayEnd(): () => void {
     this.#waitingEnds = []
     return () => {
@@ -305,7 +305,7 @@ export class SipCall {
     if (isDone) end()
   }
 
-  /** Offers hold or its end, where the peer is not held or free already. `left`: how often it may be offered. */
+  /** Offers hold or its end, unless the peer is in that state already. `left`: how often it may be offered. */
   #offerHold(left: number): void {
     if (this.events.isOver || left === 0 || this.#holds === this.#media.isHolding) return
     this.#offersLeft = left - 1
@@ -313,7 +313,7 @@ export class SipCall {
     this.#options.command({ _tag: "Offer", sdp: this.#media.offer() })
   }
 
-  /** What was negotiated before goes on; with 491 our offer has met another one (RFC 3261, 14.1). */
+  /** The former negotiation stays in effect; 491: both sides made an offer at once (RFC 3261, 14.1). */
   #onOfferRefused(status: number): void {
     if (this.#offersLeft === undefined) return
     const left = this.#offersLeft

@@ -2,7 +2,7 @@ import { isIP } from "node:net"
 import { matcher } from "./Cidr.ts"
 import type { Trunk } from "./Trunk.ts"
 
-/** This machine and private networks. Sources that are allowed without SVC_SIP_ALLOW, beside the trunks. */
+/** This machine and private networks: without SVC_SIP_ALLOW they are allowed, in addition to the trunks. */
 export const privateRanges: ReadonlyArray<string> = [
   "127.0.0.0/8",
   "10.0.0.0/8",
@@ -43,7 +43,7 @@ export const startWarnings = (given: {
     const ours = theirs === undefined ? "" : addressFor(theirs)
     if (theirs === undefined || !isPrivate(ours)) return []
     return [
-      `the trunk of ${trunk.variable}_URI at ${theirs} is told to answer to ${ours}, a private address that it cannot ` +
+      `the trunk of ${trunk.variable}_URI at ${theirs} would have to answer to ${ours}, a private address that it cannot ` +
         "reach; set SVC_SIP_EXTERNAL_ADDRESS to the public address of this machine"
     ]
   })

@@ -23,11 +23,11 @@ export interface StatusSources {
   readonly listening: { readonly address: string; readonly port: number; readonly transports: ReadonlyArray<string> }
   readonly trunks: () => ReadonlyArray<TrunkStatus>
   readonly calls: { readonly calls: ReadonlyArray<ListedCall>; readonly ended: LineTotals }
-  /** Messages of addresses whose messages are not read. */
+  /** How many messages came from each ignored address. */
   readonly ignored: () => ReadonlyMap<string, number>
 }
 
-/** A number, or the user of a SIP URI, of which country and last digits can be seen: the answer needs no key. */
+/** A number, or the user of a SIP URI, with only its first and last characters: the endpoint requires no key. */
 export const masked = (address: string | null): string | null => {
   if (address === null) return null
   const number = /^sips?:([^@;]+)@/i.exec(address)?.[1] ?? address

@@ -11,7 +11,7 @@ export interface Trunk {
   readonly variable: string
   readonly uri: Uri.SipUri
   readonly account: Account | undefined
-  /** Its numbers, digits only; one that ends in `*` is a beginning. */
+  /** Its numbers, digits only; one that ends in `*` is a prefix. */
   readonly numbers: ReadonlyArray<string>
   readonly register: boolean
 }

@@ -87,7 +87,7 @@ export const make = (signaling: () => Signaling): TrunkProbe => {
         pending.set(event.call, { ...asked, credentials })
         perform(agent.request(event.call, again))
       }
-      // Without a name it is there, and only calls show whether it wants one.
+      // It is there. Without a user name, only calls show whether it requires one.
       else if ((isChallenge && trunk.account !== undefined) || status === 503) {
         done(failedWith(trunk, `answers OPTIONS with ${`${status} ${reason}`.trim()}`, status, false))
       } else done(healthy)

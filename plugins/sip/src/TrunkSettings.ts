@@ -13,7 +13,7 @@ export const trunkOf = (value: string): Uri.SipUri | undefined => {
   return possible.includes(named) ? uri : undefined
 }
 
-/** Numbers of a trunk: `+4930123`, or all that begin so, `+4930*`. `+` and separators do not matter. */
+/** Numbers of a trunk: `+4930123`, or with a prefix `+4930*`. `+` and separators are ignored. */
 export const numbersOf = (value: string): ReadonlyArray<string> =>
   value.split(",").flatMap((part) => (part.trim() === "" ? [] : [part.replace(/[-+.() ]/g, "")]))
 
@@ -29,7 +29,7 @@ const numbers = Schema.String.pipe(
   })
 )
 
-/** The settings of the first trunk, `SVC_SIP_TRUNK_URI` and so on; that to register is `SVC_SIP_REGISTER`. */
+/** The settings of the first trunk: `SVC_SIP_TRUNK_URI` and so on, and `SVC_SIP_REGISTER`. */
 export const firstTrunk = {
   trunkUri: optional(uri),
   trunkUsername: optional(Schema.NonEmptyString),
@@ -59,7 +59,7 @@ type Fields = { readonly [P in Place as `trunk${P}Uri`]: typeof field.Uri } & {
 /** The settings of further trunks: `SVC_SIP_TRUNK2_URI`, `SVC_SIP_TRUNK2_REGISTER` and so on. */
 export const furtherTrunks = Object.fromEntries(
   places.flatMap((place) => Object.entries(field).map(([name, schema]) => [`trunk${place}${name}`, schema]))
-  // The names that are made here are those of the type, which the compiler cannot compute.
+  // The names are those of the type; the compiler cannot compute them.
 ) as unknown as Fields
 
 /** Settings of trunks, decoded. */

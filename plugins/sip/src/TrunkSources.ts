@@ -4,9 +4,9 @@ import { hostOf, type Trunk } from "./Trunk.ts"
 import type { Peer } from "./transaction/Peer.ts"
 import { locate, type Names } from "./transport/Locator.ts"
 
-/** How often DNS is asked where the trunks are. */
+/** How often DNS is asked for the addresses of the trunks. */
 const refreshEvery = "1 minute"
-/** Milliseconds for which an address stays that of the trunk after DNS gave it: many answers have only some of all. */
+/** Milliseconds for which an address belongs to the trunk after DNS gave it: many answers have only some addresses. */
 const keptMs = 60 * 60_000
 
 /** Where calls of the trunks come from. */
@@ -14,7 +14,7 @@ export interface TrunkSources {
   readonly isTrunk: (address: string) => boolean
   /** The addresses of a trunk, as far as DNS gave them. */
   readonly of: (trunk: Trunk) => ReadonlyArray<string>
-  /** The trunk that has this address; of several that whose username this is. */
+  /** The trunk that has this address; if several have it, the one with this user name. */
   readonly trunkAt: (address: string, user: string | undefined) => Trunk | undefined
 }
 

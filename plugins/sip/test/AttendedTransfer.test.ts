@@ -105,7 +105,7 @@ describe("Two calls at a trunk that offers REFER with Replaces", () => {
     )
   )
 
-  it.live("whose second one ends while the trunk refuses: its end is reported after that", () =>
+  it.live("report the end of the second one after the trunk's refusal, when it ends in the meantime", () =>
     joined(offering, (two) =>
       Effect.gen(function* () {
         const refer = yield* two.trunk.request("REFER")

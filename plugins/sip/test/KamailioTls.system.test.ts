@@ -9,7 +9,7 @@ import { until } from "./BaresipPhone.ts"
 import { certificate } from "./Certificates.ts"
 import { answerNext, PeerCall, telephonyOf } from "./PeerCall.ts"
 
-/** The proxy has an address of its own, so that what does not go through it can be told. */
+/** The proxy has an address of its own, so that what does not go through it can be distinguished. */
 const proxy = "127.0.0.4"
 const proxyPort = 23_581
 

@@ -114,7 +114,7 @@ describe("startWarnings", () => {
     expect(startWarnings({ ...given, isLimited: false, bind: "127.0.0.1" })).toEqual([])
   })
 
-  it("names SVC_SIP_EXTERNAL_ADDRESS when a public trunk is told a private address", () => {
+  it("names SVC_SIP_EXTERNAL_ADDRESS when a public trunk would get a private address", () => {
     for (const address of ["192.168.1.5", "100.64.0.1", "fd00::1"]) {
       expect(startWarnings({ ...given, addressFor: () => address })).toEqual([
         expect.stringContaining(`answer to ${address}`)

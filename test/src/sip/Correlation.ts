@@ -33,14 +33,14 @@ export const joined = (frames: ReadonlyArray<Pick<TimedFrame, "pcm">>): Float32A
   return samples
 }
 
-/** Frames of a piece that is looked for: 120 ms. */
+/** Frames of one piece that is searched for: 120 ms. */
 const pieceFrames = 6
 /** How far the place of a piece may be from that of most others, in ms: a frame is sent late, or a pause is left out. */
 const toleranceMs = 60
 
 /**
  * The time, on the clock of the frames, at which a sound of 8 kHz begins that has them: the median over pieces of 120 ms.
- * `found`: the share of the pieces that are there; others are like another place, because letters come again.
+ * `found`: the share of the pieces that are found there; others match another place, because letters repeat.
  */
 export const startOf = (
   frames: ReadonlyArray<TimedFrame>,

@@ -99,7 +99,7 @@ export class SipCall {
     return this.inbox.next(method, (message) => message.start.startsWith(`${method} `))
   }
 
-  /** Progress of a transfer to our side, as the recipient of REFER tells it (RFC 3515). */
+  /** Progress of a transfer to our side, as the recipient of REFER reports it (RFC 3515). */
   notify(status: string, isLast = false): Effect.Effect<SipText> {
     const state = isLast ? "terminated;reason=noresource" : "active;expires=60"
     const headers = [

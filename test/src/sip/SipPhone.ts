@@ -8,7 +8,7 @@ import { addressOf, headerOf, readSip, type SipText, statusOf, writeSip } from "
 const random = (): string => randomBytes(8).toString("hex")
 
 /**
- * A SIP phone over UDP that owes nothing to the plugin: a trunk or a caller whose every message a test decides. It repeats no
+ * A SIP phone over UDP that shares no code with the plugin: a trunk or a caller whose every message a test decides. It repeats no
  * message, as nothing is lost on a loopback interface.
  */
 export class SipPhone {
@@ -53,7 +53,7 @@ export class SipPhone {
     if (!this.isDead) this.#socket.send(Buffer.from(writeSip(message), "latin1"), this.#server, "127.0.0.1")
   }
 
-  /** Calls a number from another; the call is told of what comes. */
+  /** Calls a number from another; the call gets what comes. */
   dial(to: string, from: string, rtp: RtpPhone): SipCall {
     const uri = `sip:${to}@127.0.0.1:${this.#server}`
     const parties = {

@@ -9,7 +9,7 @@ import type { EmulatedRequest } from "@svc/providers/testing/EmulatedServer"
 import { Effect } from "effect"
 import { findIn } from "./Correlation.ts"
 
-/** Speech of espeak-ng, and how it is known again by its samples. Sounds are PCM16 at 8 kHz. */
+/** Speech of espeak-ng, and how it is recognized by its samples. Sounds are PCM16 at 8 kHz. */
 
 export const isInstalled = spawnSync("espeak-ng", ["--version"]).status === 0
 
@@ -94,7 +94,7 @@ export const shareIn = (sound: Float32Array, pcm: Int16Array): number => {
   return found / pieces.length
 }
 
-/** A transcription server in the manner of OpenAI, which knows some sounds by their samples. */
+/** A transcription server with OpenAI's protocol, which recognizes some sounds by their samples. */
 export class Ears {
   readonly #known: ReadonlyMap<string, Int16Array>
   /** What was heard, and how much of it was there. */

@@ -86,7 +86,7 @@ export const countries = (options: { readonly org: string; readonly json: boolea
     )
   }).pipe(Effect.provide(CommandServices))
 
-/** Not what `svc org set-countries` takes. */
+/** The value is not one that `svc org set-countries` accepts. */
 export class InvalidCountries extends Data.TaggedError("InvalidCountries")<{ readonly message: string }> {}
 
 /** `svc org set-countries <id> <countries>` */

@@ -55,7 +55,7 @@ export interface PhoneCall extends ConversationSession.SessionCall {
   readonly formats: ReadonlyArray<AudioFormat>
   /** What places a second leg for a transfer; absent: nothing can. */
   readonly secondLeg?: CallTransfer.SecondLegNetwork | undefined
-  /** Why the caller must not be transferred to a number, as what follows its name; null: they may. Absent: to any. */
+  /** Why the caller must not be transferred to a number, as text that follows its name; null: they may. Absent: to any. */
   readonly refusalOf?: (destination: string) => string | null
 }
 

@@ -92,7 +92,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("by the API to a number that must not be called is refused, and the call does not notice", () =>
+  it.scoped("by the API to a number that must not be called is refused, and the call goes on unchanged", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const { caller, id, number, project } = yield* greeted

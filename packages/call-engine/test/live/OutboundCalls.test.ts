@@ -140,7 +140,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       })
     )
 
-    it("takes no SIP URI as to_number, and POST …/transfer none as destination", () => {
+    it("refuses SIP URIs as to_number, and as destination of POST …/transfer", () => {
       const isRefused = (target: string) => [
         Either.isLeft(Schema.decodeUnknownEither(PlaceCallRequest)({ agent_id: 1, to_number: target })),
         Either.isLeft(Schema.decodeUnknownEither(TransferRequest)({ destination: target }))

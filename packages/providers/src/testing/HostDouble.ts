@@ -28,6 +28,9 @@ export interface HostDouble {
 /** The mean square of a frame from which the double's detector reports speech: about -46 dBFS. */
 const loud = 25_000
 
+/** Where nothing can be written, not even by root. */
+const noFolder = "/dev/null/folder"
+
 /** Samples between two that are given, by linear interpolation, with the time that was already used. */
 const interpolated = (from: number, to: number) => {
   let last = 0
@@ -65,7 +68,7 @@ export const makeHostDouble = (
 
     const host: Host = {
       baseUrl: options.baseUrl ?? null,
-      folder: options.folder ?? "/nonexistent",
+      folder: options.folder ?? noFolder,
       log: { debug: entry("debug"), info: entry("info"), warning: entry("warning"), error: entry("error") },
       metrics: {
         counter: (name) => ({ add: (by = 1) => void counts.set(name, (counts.get(name) ?? 0) + by) }),

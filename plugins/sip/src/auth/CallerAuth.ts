@@ -20,12 +20,12 @@ export type Admission =
 const pass: Admission = { _tag: "Pass" }
 const drop: Admission = { _tag: "Drop" }
 
-/** Challenges for one source, a second and at once; and for all sources. */
+/** Challenges to one source: per second, and at once. Challenges to all sources, per second. */
 const challengesPerSecond = 5
 const challengesAtOnce = 20
 const challengesOfAllPerSecond = 200
 
-/** Wrong passwords of one source at once; then one more every 30 s. */
+/** Wrong passwords of one source: at once, and then per second. */
 const wrongAtOnce = 10
 const wrongPerSecond = 1 / 30
 
@@ -42,7 +42,7 @@ export interface CallerAuthOptions {
   readonly key: Uint8Array
   /** Random text. */
   readonly random: () => string
-  /** Whether a message belongs to a call or a transaction that there is. */
+  /** Whether a message belongs to a known call or transaction. */
   readonly isKnown: (message: Message) => boolean
 }
 

@@ -5,7 +5,7 @@ import { decimal, paramOf } from "../message/Syntax.ts"
 import * as Uri from "../message/Uri.ts"
 import type { Peer } from "../transaction/Peer.ts"
 
-/** Seconds for which a phone may register: at least, at most, and where it names none. */
+/** Seconds for which a phone may register: at least, and at most, which is also the default. */
 const leastSeconds = 60
 const mostSeconds = 3600
 
@@ -47,7 +47,7 @@ export class Registrar {
     const address = Message.address(request, "to")?.uri
     const contacts = Message.header(request, "contact")?.trim() === "*" ? "*" : Message.addresses(request, "contact")
     if (address?._tag !== "Sip" || contacts === undefined) return answer(400, "Bad Request")
-    // The same for users that there are and that there are not.
+    // The same for known and unknown users.
     if (address.user !== user) return answer(403, "Forbidden")
     const asked = decimal(Message.header(request, "expires") ?? "", 2 ** 31)
     const current = this.phones(user, now)

@@ -1,13 +1,13 @@
 import type { Peer } from "../transaction/Peer.ts"
 import type { Locate } from "./AgentEffect.ts"
 
-/** Bytes of a request that go over UDP at most, when the path's limit is not known (RFC 3261, 18.1.1). */
+/** The largest request in bytes that goes over UDP when the path MTU is unknown (RFC 3261, 18.1.1). */
 export const maxUdpBytes = 1300
 
-/** How long a place that refused TCP gets large requests over UDP at once, in ms. */
+/** How long a destination that refused TCP gets large requests over UDP directly, in ms. */
 const refusedMs = 10 * 60_000
 
-/** Requests and places that are remembered at most. */
+/** Requests and destinations that are remembered at most. */
 const maxRemembered = 1000
 
 const placeOf = ({ address, port }: Peer): string => `${address} ${port}`
@@ -19,7 +19,7 @@ const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
   if (map.size > maxRemembered && oldest !== undefined) map.delete(oldest)
 }
 
-/** Requests that were too large for UDP and went by TCP, and the places that refused it. Times are ms. */
+/** Requests that were too large for UDP and went over TCP, and the destinations that refused TCP. Times are ms. */
 export class LargeRequests {
   readonly #sent = new Map<string, { readonly located: Locate; readonly peer: Peer }>()
   readonly #refusedUntil = new Map<string, number>()
@@ -30,7 +30,7 @@ export class LargeRequests {
     return now < (this.#refusedUntil.get(placeOf(peer)) ?? 0) ? peer : { ...peer, transport: "tcp" }
   }
 
-  /** A request with this branch has gone by TCP in place of UDP to `peer`. */
+  /** A request with this branch has gone to `peer` over TCP instead of UDP. */
   switched(branch: string, located: Locate, peer: Peer): void {
     remember(this.#sent, branch, { located, peer })
   }
@@ -40,7 +40,7 @@ export class LargeRequests {
     this.#sent.delete(branch)
   }
 
-  /** TCP was refused: the request with where it goes over UDP; undefined: this branch had not been switched. */
+  /** TCP was refused. Returns the request and its destination over UDP; undefined: this branch had not been switched. */
   refused(branch: string, now: number): { readonly located: Locate; readonly peer: Peer } | undefined {
     const sent = this.#sent.get(branch)
     if (sent === undefined) return undefined

@@ -63,7 +63,7 @@ export const routeOf = (request: Request, cancels: string | undefined, calls: Ca
         { name: "supported", value: "timer, 100rel" }
       ])
     case "REFER":
-      // A transfer to anywhere is not ours to decide (RFC 3515, 2.4.2).
+      // A peer must not make us call others (RFC 3515, 2.4.2).
       return respond(603, "Decline")
     default:
       return unknown

@@ -2,7 +2,7 @@ import * as Message from "../message/Message.ts"
 import type { Peer } from "../transaction/Peer.ts"
 import type { Locate } from "./AgentEffect.ts"
 
-/** How long a server that did not answer is asked after the others, in ms; it doubles with each failure up to the limit. */
+/** How long a server that did not answer is tried last, in ms; doubles with each failure up to the limit. */
 export const backOffMs = 30_000
 const longestBackOffMs = 5 * 60_000
 
@@ -32,7 +32,7 @@ export class Targets {
   readonly #answered = new Map<string, string>()
   readonly #down = new Map<string, { readonly until: number; readonly failures: number }>()
 
-  /** The one that answered a request with this Call-ID, the others that are up, those that are down. */
+  /** First the server that answered a request with this Call-ID, then the others that are up, then those that are down. */
   inOrder(peers: ReadonlyArray<Peer>, callId: string, now: number): ReadonlyArray<Peer> {
     if (peers.length < 2) return peers
     const known = this.#answered.get(callId)

@@ -5,7 +5,7 @@ import * as Parser from "../message/Parser.ts"
 import { serialize } from "../message/Serializer.ts"
 import { decimal, paramOf } from "../message/Syntax.ts"
 import { isReliable, onFlow, type Peer } from "../transaction/Peer.ts"
-import { withSource } from "../transaction/ReceivedVia.ts"
+import { responsePeer, withSource } from "../transaction/ReceivedVia.ts"
 import type { Timing } from "../transaction/Timing.ts"
 import * as Transactions from "../transaction/Transactions.ts"
 import { sourceOf } from "../transport/SourceLimits.ts"
@@ -85,10 +85,10 @@ export class UserAgent {
       reason.slice(0, 120),
       this.#options.random().slice(0, 16)
     )
-    return [{ _tag: "Send", message: response, peer }]
+    return [{ _tag: "Send", message: response, peer: responsePeer(request, peer) }]
   }
 
-  /** Whether a message belongs to a transaction or a call that there is; others may come from anybody. */
+  /** Whether a message belongs to a transaction or a call that there is; others may come from any source. */
   isKnown(message: Message.Message): boolean {
     if (this.#transactions.isKnown(message)) return true
     if (message._tag === "Response") return false
@@ -214,29 +214,29 @@ export class UserAgent {
         if (effect.request.method === "CANCEL") return []
         this.#large.answered(effect.branch)
         const owner = this.#calls.owner(effect.branch)
-        const elsewhere = this.#answered(effect, owner, now)
-        if (elsewhere !== undefined) return elsewhere
+        const handled = this.#answered(effect, owner, now)
+        if (handled !== undefined) return handled
         if (effect.response.status >= 200 && effect.request.method !== "INVITE") this.#calls.disown(effect.branch)
         if (owner !== undefined) return this.#responded(owner, effect.response, now)
         return isLateAnswer(effect.request, effect.response) ? this.#declined(effect.response) : []
       }
       case "Stray":
-        // To a call that was never placed nothing is sent: its Contact could be the address of a victim.
+        // Nothing is sent for a call that we never placed: its Contact could be the address of a victim.
         return this.#calls.hasPlaced(effect.response) ? this.#declined(effect.response, effect.peer) : []
       case "Failed": {
         if (effect.request.method === "CANCEL") return []
         const owner = this.#calls.owner(effect.branch)
         const pending = this.#targets.take(effect.branch)
         if (pending !== undefined) this.#targets.isDown(pending.peer, now)
-        const elsewhere = this.#elsewhere(effect.branch, pending, owner, now)
-        if (elsewhere !== undefined) return elsewhere
+        const handled = this.#sendToNext(effect.branch, pending, owner, now)
+        if (handled !== undefined) return handled
         this.#calls.disown(effect.branch)
         return owner === undefined ? [] : this.#failed(owner, effect.reason, now)
       }
     }
   }
 
-  /** A server has answered: with 503 the request goes to the next one. Undefined: the response is for its owner. */
+  /** A server has answered: after 503 the request goes to the next server. Undefined: the owner gets the response. */
   #answered(
     { branch, response }: Extract<Transactions.Effect, { readonly _tag: "Response" }>,
     owner: Owner | undefined,
@@ -252,11 +252,11 @@ export class UserAgent {
     }
     const pause = decimal(Message.header(response, "retry-after")?.split(/[ ;(]/, 1)[0] ?? "", 2 ** 31)
     if (pause !== undefined) this.#targets.isDown(pending.peer, now, pause)
-    return this.#elsewhere(branch, pending, owner, now)
+    return this.#sendToNext(branch, pending, owner, now)
   }
 
-  /** Sends a request to the next server. Undefined: there is none, or the request is not wanted any more. */
-  #elsewhere(
+  /** Sends a request to the next server. Undefined: there is none, or the request is no longer wanted. */
+  #sendToNext(
     branch: string,
     pending: Pending | undefined,
     owner: Owner | undefined,

@@ -27,7 +27,7 @@ export class IncomingStream {
   readonly #listener: MediaListener
   readonly #digits: DigitReceiver
   #audio: ReadonlyArray<AudioType> = []
-  #telephoneEvent: number | undefined
+  #telephoneEvents: ReadonlyArray<number | undefined> = []
   #comfortNoise: number | undefined
   #isHeard = false
   #isInNoise = false
@@ -43,10 +43,10 @@ export class IncomingStream {
     this.#digits = new DigitReceiver(listener.onDigit)
   }
 
-  negotiate({ audio, comfortNoise, direction, telephoneEvent }: MediaParameters): void {
+  negotiate({ audio, comfortNoise, direction, offeredTelephoneEvent, telephoneEvent }: MediaParameters): void {
     this.#audio = audio
     this.#comfortNoise = comfortNoise
-    this.#telephoneEvent = telephoneEvent
+    this.#telephoneEvents = [telephoneEvent, offeredTelephoneEvent]
     this.#isHeard = direction === "sendrecv"
   }
 
@@ -77,7 +77,11 @@ export class IncomingStream {
 
   /** Whether packets of the type were negotiated. Comfort noise has its type without it (RFC 3551, 6). */
   knows(payloadType: number): boolean {
-    return payloadType === this.#telephoneEvent || this.#isNoise(payloadType) || this.#lawOf(payloadType) !== undefined
+    return (
+      this.#telephoneEvents.includes(payloadType) ||
+      this.#isNoise(payloadType) ||
+      this.#lawOf(payloadType) !== undefined
+    )
   }
 
   /** Takes a packet of the peer with a known type. */
@@ -89,7 +93,7 @@ export class IncomingStream {
     if (law === undefined) {
       if (!this.#statistics.addUntimed(sequence) || !this.#isHeard) return
       this.#listener.onAudio(empty, sequence, timestamp)
-      if (payloadType === this.#telephoneEvent) {
+      if (this.#telephoneEvents.includes(payloadType)) {
         this.#digits.push(bytes, payloadStart, payloadEnd, timestamp, packet.isMarked)
       }
       return

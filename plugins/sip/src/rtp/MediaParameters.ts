@@ -23,6 +23,8 @@ export interface MediaParameters {
   readonly audio: readonly [AudioType, ...ReadonlyArray<AudioType>]
   /** The payload type of telephone events at 8 kHz (RFC 4733). Absent: they were not negotiated. */
   readonly telephoneEvent?: number
+  /** Another payload type with which the peer may send telephone events: that of our offer (RFC 3264, 6.1). */
+  readonly offeredTelephoneEvent?: number
   /** The payload type of comfort noise (RFC 3389), which is 13. Absent: none is sent. */
   readonly comfortNoise?: number
   /** `a=ptime` of the peer: what it wants to get. What it sends may differ. */

@@ -124,7 +124,8 @@ export const parse = (body: Uint8Array): Description | undefined => {
   if (!/^v=0\r?\n/.test(text) || !/^o=\S+ \S+ \d+ IN IP[46] \S+ *\r?$/m.test(text)) return undefined
   let session: Parsed
   try {
-    session = parseSdp(text)
+    // One port may be written with its count.
+    session = parseSdp(text.replace(/^(m=\S+ \d+)\/1 /gm, "$1 "))
   } catch {
     return undefined
   }

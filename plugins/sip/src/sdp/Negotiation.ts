@@ -35,7 +35,11 @@ export interface Agreed {
   readonly payloadType: number
   /** The payload type of telephone-event (RFC 4733); undefined: digits go by INFO. */
   readonly events: number | undefined
-  /** Comfort noise (RFC 3389) was offered. */
+  /** In an answer to our offer: the types that the peer may send besides, those of our offer among them (RFC 3264, 6.1). */
+  readonly others?: ReadonlyArray<{ readonly codec: Codec; readonly payloadType: number }>
+  /** In an answer that gives telephone-event another number: that of our offer, with which the peer sends (RFC 3264, 6.1). */
+  readonly offeredEvents?: number
+  /** Comfort noise (RFC 3389) was offered, with its type 13. */
   readonly comfortNoise: boolean
   /** Where our packets go. Null while the peer has no address (`c=0.0.0.0`). */
   readonly remote: { readonly address: string; readonly port: number } | null
@@ -92,6 +96,32 @@ const mirrored = (peer: Direction, wanted: Direction, held: boolean): Direction 
   return send ? (receive ? "sendrecv" : "sendonly") : receive ? "recvonly" : "inactive"
 }
 
+/** The payload type of telephone-event in our offers. */
+const offeredEvents = 101
+
+/**
+ * What a peer that answers our offer may send besides what we send: each codec of the answer, by its number there and by
+ * that of our offer.
+ */
+const receivedBesides = (
+  { codecs: answered }: Section,
+  { codecs: own }: Wanted,
+  payloadType: number,
+  events: number | undefined
+): Pick<Agreed, "others" | "offeredEvents"> => {
+  const types = new Map<number, Codec>()
+  for (const each of answered) {
+    const codec = each.clockRate === 8000 ? own.find(({ name }) => name === each.name) : undefined
+    if (codec !== undefined) types.set(each.payloadType, codec)
+  }
+  const isFree = (type: number): boolean => !answered.some((each) => each.payloadType === type)
+  for (const codec of new Set(types.values())) if (isFree(codec.payloadType)) types.set(codec.payloadType, codec)
+  types.delete(payloadType)
+  const others = [...types].map(([type, codec]) => ({ codec, payloadType: type }))
+  const hasOwnEvents = events !== undefined && events !== offeredEvents && isFree(offeredEvents)
+  return { ...(others.length === 0 ? {} : { others }), ...(hasOwnEvents ? { offeredEvents } : {}) }
+}
+
 /**
  * What a description of the peer and ours have in common: its first codec that we have. Undefined: no audio is possible.
  * Of several audio sections the first usable one is taken,
@@ -111,12 +141,15 @@ export const agree = (peer: Description, local: Wanted): Agreed | undefined => {
     )
     if (found === undefined || !isCodecName(found.name)) continue
     const held = !hasAddress(section.address)
+    const events = section.codecs.find(
+      ({ clockRate, name }) => name === "TELEPHONE-EVENT" && clockRate === 8000
+    )?.payloadType
     return {
       codec: codecs[found.name],
       payloadType: found.payloadType,
-      events: section.codecs.find(({ clockRate, name }) => name === "TELEPHONE-EVENT" && clockRate === 8000)
-        ?.payloadType,
-      comfortNoise: section.codecs.some(({ name }) => name === "CN"),
+      events,
+      ...(local.offered === undefined ? {} : receivedBesides(section, local, found.payloadType, events)),
+      comfortNoise: section.codecs.some(({ name, payloadType }) => name === "CN" && payloadType === 13),
       remote: hasAddress(section.address) ? { address: section.address, port: section.port } : null,
       rtcpPort: section.rtcpPort ?? Math.min(section.port + 1, 65_535),
       rtcpMux: section.rtcpMux,
@@ -154,9 +187,6 @@ const cryptoOf = ({ crypto = [] }: Local) =>
   crypto.length === 0
     ? {}
     : { crypto: crypto.map(({ keys, tag }) => ({ id: tag, suite: keys.suite, config: keyTextOf(keys) })) }
-
-/** The payload type of telephone-event in our offers. */
-const offeredEvents = 101
 
 /** An offer of our codecs, with telephone-event. */
 export const offer = (local: Local): Uint8Array =>

@@ -4,8 +4,8 @@ interface Due {
 }
 
 /**
- * When each of many things is due, as a binary heap: a change costs the logarithm of their number, and the earliest time
- * nothing. Times are in any one unit; an infinite one is as none.
+ * When each of many keys is due, as a binary heap: a change takes logarithmic time, and reading the earliest time constant
+ * time. Times are in any one unit; a key with an infinite time is removed.
  */
 export class DueTimes {
   readonly #heap: Array<Due> = []

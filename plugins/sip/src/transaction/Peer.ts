@@ -13,9 +13,9 @@ export interface Peer {
 export const isReliable = ({ transport }: Peer): boolean => transport !== "udp"
 
 /**
- * Where a request in a call goes that was to go to `found`. Over TLS it goes on the connection on which the peer called: a
- * phone accepts none, and the one of a proxy is there already. Where we called and the peer's Contact is only an address,
- * its certificate must be of the name that we called.
+ * Where a request in a call goes, instead of `found`. Over TLS it goes on the connection on which the peer called: phones
+ * accept no connections, and a proxy has one already. In a call that we placed, where the peer's Contact is only an
+ * address, its certificate must have the name that we called.
  */
 export const onFlow = (found: Peer, flow: Peer | undefined): Peer => {
   if (flow?.transport !== "tls" || found.transport !== "tls") return found

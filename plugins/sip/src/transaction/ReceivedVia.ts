@@ -2,7 +2,7 @@ import type { Request } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import { paramOf, withParam } from "../message/Syntax.ts"
 import * as Via from "../message/Via.ts"
-import type { Peer } from "./Peer.ts"
+import { isReliable, type Peer } from "./Peer.ts"
 
 /** With `received` and `rport` in the topmost Via, where the response goes (RFC 3261, 18.2.1; RFC 3581). */
 export const withSource = (request: Request, peer: Peer): Request => {
@@ -20,4 +20,14 @@ export const withSource = (request: Request, peer: Peer): Request => {
     ...request,
     headers: request.headers.map((each, index) => (index === at ? { name: "via", value: text } : each))
   }
+}
+
+/**
+ * Where the responses to a request go: over UDP without `rport` to its source address at the port of sent-by, 5060 where
+ * it names none (RFC 3261, 18.2.2); else to where it came from (RFC 3581, 4).
+ */
+export const responsePeer = (request: Request, peer: Peer): Peer => {
+  const via = isReliable(peer) ? undefined : Message.vias(request)?.[0]
+  if (via === undefined || paramOf(via.params, "rport") !== undefined) return peer
+  return { ...peer, port: via.port ?? 5060 }
 }

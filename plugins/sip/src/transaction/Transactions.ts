@@ -7,6 +7,7 @@ import * as InviteServer from "./InviteServer.ts"
 import * as OtherClient from "./OtherClient.ts"
 import * as OtherServer from "./OtherServer.ts"
 import { isReliable, type Peer } from "./Peer.ts"
+import { responsePeer } from "./ReceivedVia.ts"
 import { next, type Timing } from "./Timing.ts"
 import type { ClientTransaction, Output, ServerTransaction, Step } from "./Transaction.ts"
 
@@ -188,7 +189,7 @@ export class Transactions {
     if (this.#servers.size >= maxServers) return []
     this.#servers.set(key, {
       is: InviteServer.start(request, { reliable: isReliable(peer), timing: this.#timing }),
-      peer
+      peer: responsePeer(request, peer)
     })
     const invite = request.method === "CANCEL" ? serverKey(request, "INVITE") : undefined
     const cancels = invite !== undefined && this.#servers.has(invite) ? invite : undefined

@@ -25,7 +25,7 @@ const networkOf = (address: string): string => {
     .join(":")}::/64`
 }
 
-/** Who an address counts as: itself, or the /64 network of an IPv6 address, in which a host has as many as it likes. */
+/** The source to which an address belongs: itself, or the /64 network of IPv6, in which a host can use any address. */
 export const sourceOf = (address: string): string => (isIP(address) === 6 ? networkOf(address) : address)
 
 /** How many messages each source may send: `perSecond` in the long run, and `atOnce` at once. Times are ms. */

@@ -107,7 +107,7 @@ describe("A reliable provisional response to our INVITE", () => {
     expect(tags()).toEqual(["Ringing", "Ringing", "Ringing"])
   })
 
-  it("takes numbers of the dialog: the BYE after it has the next one", () => {
+  it("takes the next CSeq number of the dialog, and the BYE after it the one after that", () => {
     const { caller, network, requests, respond } = placed()
     respond(183, 7)
     respond(180, 8)

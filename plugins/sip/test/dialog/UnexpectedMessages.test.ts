@@ -60,6 +60,15 @@ const statuses = (messages: ReadonlyArray<Message.Message>): ReadonlyArray<numbe
   messages.flatMap((each) => (each._tag === "Response" ? [each.status] : []))
 
 describe("A response to nothing", () => {
+  it("answers a malformed request without rport to the port of sent-by at its source", () => {
+    const { node } = setUp()
+    const malformed = serialize({ ...request("OPTIONS", [{ name: "max-forwards", value: "no number" }]) })
+    const from = { transport: "udp", address: peer, port: 40_000 } as const
+    expect(node.agent.receive(malformed, from, 0)).toMatchObject([
+      { _tag: "Send", message: { status: 400 }, peer: { address: peer, port: 5060 } }
+    ])
+  })
+
   it("is ignored, also a 2xx to an INVITE, which would otherwise be acknowledged at any address", () => {
     const { answersTo, network, node } = setUp()
     for (const status of [100, 180, 200, 302, 401, 486, 503]) {

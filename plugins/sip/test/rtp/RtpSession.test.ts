@@ -53,6 +53,22 @@ describe("an RTP session", () => {
     expect(spurts).toEqual([1000, 2820])
   })
 
+  it("takes audio and digits of each type that was agreed on", () => {
+    const media = new VirtualMedia().negotiate({
+      audio: [
+        { payloadType: 0, law: "mulaw" },
+        { payloadType: 8, law: "alaw" }
+      ],
+      telephoneEvent: 96,
+      offeredTelephoneEvent: 101
+    })
+    const { a, b } = media
+    b.session.receive(packetOf(8, 1, 7), a.address.address, a.address.port)
+    expect(b.heard.at(-1)).toMatchObject({ length: 160, sequence: 1 })
+    b.session.receive(packetOf(101, 2, 7, Uint8Array.of(5, 10, 0, 160)), a.address.address, a.address.port)
+    expect(b.digits).toBe("5")
+  })
+
   it("takes comfort noise that was not negotiated", () => {
     const media = new VirtualMedia().negotiate()
     media.b.session.receive(packetOf(13, 1, 7, Uint8Array.of(60)), "192.0.2.1", 4000)

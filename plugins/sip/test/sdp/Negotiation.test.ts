@@ -113,7 +113,43 @@ describe("Negotiation.agree", () => {
   })
 })
 
+describe("Negotiation.agree with an answer to our offer", () => {
+  const answered = (...media: ReadonlyArray<string>) =>
+    Negotiation.agree(described(...media), { ...local, offered: [] })
+
+  it("has each codec of the answer, by its number there and by that of our offer", () => {
+    expect(answered("m=audio 4000 RTP/AVP 0 8")).toMatchObject({
+      codec: codecs.PCMU,
+      payloadType: 0,
+      others: [{ codec: codecs.PCMA, payloadType: 8 }]
+    })
+    expect(answered("m=audio 4000 RTP/AVP 96", "a=rtpmap:96 PCMA/8000")).toMatchObject({
+      payloadType: 96,
+      others: [{ codec: codecs.PCMA, payloadType: 8 }]
+    })
+    expect(answered("m=audio 4000 RTP/AVP 8")?.others).toBeUndefined()
+  })
+
+  it("takes telephone-event by the number of our offer too, unless the answer uses that for something else", () => {
+    const events = (...lines: ReadonlyArray<string>) => {
+      const found = answered("m=audio 4000 RTP/AVP 8 96 101", "a=rtpmap:96 telephone-event/8000", ...lines)
+      return [found?.events, found?.offeredEvents]
+    }
+    expect(events()).toEqual([96, 101])
+    expect(events("a=rtpmap:101 opus/48000")).toEqual([96, undefined])
+  })
+})
+
 describe("Negotiation.answer", () => {
+  it("has comfort noise only where it was offered with type 13", () => {
+    const peer = described("m=audio 4000 RTP/AVP 0 97", "a=rtpmap:97 CN/8000")
+    expect(textOf(Negotiation.answer(peer, agreed(peer), local))).toContain("m=audio 20000 RTP/AVP 0\r\n")
+  })
+
+  it("takes a port with the count 1", () => {
+    expect(agreed(described("m=audio 5004/1 RTP/AVP 0")).remote).toEqual({ address: "192.0.2.1", port: 5004 })
+  })
+
   it("has a section for each of the offer, in its order, and refuses T.38, video and a second audio with port 0", () => {
     const peer = described(
       "m=image 5000 udptl t38",

@@ -252,4 +252,27 @@ describe("Transactions", () => {
       { numRuns: 100 }
     )
   })
+
+  it("answers over UDP to the port of sent-by, 5060 where there is none, and with rport to the source port", () => {
+    const source: Peer = { transport: "udp", address: "198.51.100.7", port: 40_000 }
+    const ports = (via: string, from: Peer = source) => {
+      const transactions = new Transactions(usualTiming)
+      const invite = {
+        ...request("INVITE"),
+        headers: [{ name: "via", value: via }, ...request("INVITE").headers.slice(1)]
+      }
+      const [effect] = transactions.receive(invite, from, 0)
+      if (effect?._tag !== "Request") throw new Error("the request was not taken")
+      expect(effect.peer).toEqual(from)
+      return transactions
+        .respond(effect.key, response(invite, 486), 0)
+        .map((each) => (each._tag === "Send" ? `${each.peer.address}:${each.peer.port}` : each._tag))
+    }
+    expect(ports("SIP/2.0/UDP 10.0.0.1:5070;branch=z9hG4bKa")).toEqual(["198.51.100.7:5070"])
+    expect(ports("SIP/2.0/UDP 10.0.0.1;branch=z9hG4bKa")).toEqual(["198.51.100.7:5060"])
+    expect(ports("SIP/2.0/UDP 10.0.0.1:5070;rport=40000;branch=z9hG4bKa")).toEqual(["198.51.100.7:40000"])
+    expect(ports("SIP/2.0/TCP 10.0.0.1:5070;branch=z9hG4bKa", { ...source, transport: "tcp" })).toEqual([
+      "198.51.100.7:40000"
+    ])
+  })
 })

@@ -250,8 +250,8 @@ export const objectStore = (store: Service<typeof ObjectStore>): Probe => ({
 })
 
 /**
- * Whether the public address of this server reaches the plugin: its webhook for calls must refuse a request that nobody
- * has signed. Only for a network with such a webhook, and where `SVC_BASE_URL` is set.
+ * Whether the public address of this server reaches the plugin: its webhook for calls must refuse a request without a
+ * signature. Only for a network with such a webhook, and where `SVC_BASE_URL` is set.
  */
 const publicAddress = ({ id, routes }: Service<typeof Telephony>) =>
   Effect.gen(function* () {
