@@ -28,6 +28,8 @@ export interface CallContext {
   readonly trunkAt: (address: string, user: string | undefined) => Trunk | undefined
   /** Our account at the trunk that has this address; undefined: the address is of no trunk, or the trunk has no account. */
   readonly accountAt: (address: string, user: string | undefined) => Account | undefined
+  /** Whether what this address says of callers is believed: it is of a trunk, or in SVC_SIP_ALLOW. */
+  readonly isTrusted: (address: string) => boolean
   readonly transfer: "auto" | "refer" | "bridge"
   /** Whether the audio of calls over a transport is encrypted. */
   readonly encryptionOver: (transport: Transport) => Encryption

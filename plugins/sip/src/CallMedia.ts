@@ -61,8 +61,10 @@ export class CallMedia {
     readonly sessionId: string
     readonly source: string | undefined
     readonly encryption: Negotiation.Encryption
+    readonly awaitsAck?: boolean
   }) {
     this.#rtp = given.rtp
+    if (given.awaitsAck === true) this.#rtp.session.awaitProof()
     this.#scope = given.scope
     this.#codecs = given.codecs
     this.format = given.format
@@ -129,6 +131,11 @@ export class CallMedia {
     return true
   }
 
+  /** The ACK of our answer came. */
+  acknowledged(): void {
+    this.#rtp.session.prove()
+  }
+
   send(frame: Uint8Array): void {
     this.#rtp.session.send(frame)
   }
@@ -189,6 +196,8 @@ export const open = (
     readonly sessionId: string
     readonly source: string | undefined
     readonly encryption: Negotiation.Encryption
+    /** An incoming call: its peer has proven with its ACK only that it is where it says. */
+    readonly awaitsAck?: boolean
   }
 ): Effect.Effect<CallMedia, { readonly message: string }> =>
   Effect.uninterruptible(

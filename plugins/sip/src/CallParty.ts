@@ -32,12 +32,16 @@ export const calledOf = (invite: Message.Request, username: string | undefined):
 const isAnonymous = ({ uri }: NameAddr): boolean =>
   uri._tag === "Sip" && (uri.user?.toLowerCase() === "anonymous" || uri.host.toLowerCase() === "anonymous.invalid")
 
-/** Who calls: of P-Asserted-Identity (RFC 3325) where it is there, else From; null when withheld. */
+/**
+ * Who calls: of P-Asserted-Identity where it is there, else From; null when withheld. Only of a source that is trusted the
+ * former counts (RFC 3325, 5).
+ */
 export const callerOf = (
-  invite: Message.Request
+  invite: Message.Request,
+  isTrusted = true
 ): { readonly from: string | null; readonly name: string | undefined } => {
   const isPrivate = Message.tokens(invite, "privacy").some((each) => ["id", "user", "header"].includes(each))
-  const asserted = Message.addresses(invite, "p-asserted-identity") ?? []
+  const asserted = isTrusted ? (Message.addresses(invite, "p-asserted-identity") ?? []) : []
   const party = asserted.find(({ uri }) => uri._tag !== "Other") ?? Message.address(invite, "from")
   if (party === undefined || isPrivate || isAnonymous(party)) return { from: null, name: undefined }
   return { from: partyOf(party.uri), name: party.name === "" ? undefined : party.name.slice(0, 200) }
@@ -54,11 +58,18 @@ const forwarded: ReadonlySet<string> = new Set([
   "subject"
 ])
 
-/** The headers that the engine gets, by their names in lower case; several of one name are joined with commas. */
-export const headersOf = (message: { readonly headers: Message.Headers }): { readonly [name: string]: string } => {
+/**
+ * The headers that the engine gets, by their names in lower case; several of one name are joined with commas. Without
+ * P-Asserted-Identity where the source is not trusted.
+ */
+export const headersOf = (
+  message: { readonly headers: Message.Headers },
+  isTrusted = true
+): { readonly [name: string]: string } => {
   const found = new Map<string, string>()
   for (const { name, value } of message.headers) {
     if (!forwarded.has(name) && !name.startsWith("x-")) continue
+    if (name === "p-asserted-identity" && !isTrusted) continue
     const before = found.get(name)
     found.set(name, (before === undefined ? value : `${before}, ${value}`).slice(0, 1000))
   }

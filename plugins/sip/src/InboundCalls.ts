@@ -94,13 +94,14 @@ export const take = (
     command({ _tag: "Reject", status, reason })
   }
 
-  const { from, name } = callerOf(request)
+  const isTrusted = context.isTrusted(peer.address)
+  const { from, name } = callerOf(request, isTrusted)
   offer({
     id: signaling.agent.callId(call) ?? call,
     from,
     ...(name === undefined ? {} : { callerName: name }),
     to: user,
-    headers: headersOf(request),
+    headers: headersOf(request, isTrusted),
     ringing: () => {
       if (state === "offered") command({ _tag: "Ring" })
     },
@@ -123,7 +124,8 @@ export const take = (
             address: signaling.addressFor(peer.address),
             sessionId: String(Number.parseInt(call.slice(0, 8), 16)),
             source: peer.address,
-            encryption
+            encryption,
+            awaitsAck: true
           })
         )
         if (opened._tag === "Left") {

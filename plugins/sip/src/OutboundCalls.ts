@@ -4,6 +4,7 @@ import { type CallLeg, DialFailed, type DialProgress, type Outbound, type Outgoi
 import { Effect } from "effect"
 import type { Binding } from "./auth/Registrar.ts"
 import type { CallContext } from "./CallContext.ts"
+import { headerName } from "./message/Message.ts"
 import { isToken } from "./message/Syntax.ts"
 import * as Uri from "./message/Uri.ts"
 import * as OutgoingAttempt from "./OutgoingAttempt.ts"
@@ -11,18 +12,14 @@ import { routeTo } from "./PhoneTargets.ts"
 import { addressAt, inOrderFor, type Trunk, targetAt } from "./Trunk.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
-/** Headers of ours that a call must not replace. */
-const reserved: ReadonlySet<string> = new Set(
-  "via from to call-id cseq contact max-forwards route record-route content-type content-length require authorization proxy-authorization allow supported session-expires min-se".split(
-    " "
-  )
-)
+/** The headers that a call may add: those of applications, and User-to-User (RFC 7433). All others are ours. */
+const mayAdd = (name: string): boolean => isToken(name) && (name.startsWith("x-") || name === "user-to-user")
 
 const headersFor = (call: OutgoingCall, from: string) => [
   { name: "p-asserted-identity", value: `<${from}>` },
   ...Object.entries(call.headers ?? {}).flatMap(([written, value]) => {
-    const name = written.toLowerCase()
-    return isToken(name) && !reserved.has(name) && name !== "p-asserted-identity" ? [{ name, value }] : []
+    const name = headerName(written)
+    return mayAdd(name) ? [{ name, value }] : []
   })
 ]
 

@@ -149,7 +149,7 @@ export const open = (
 
     const find = (effect: Locate): void => {
       const hop = Dialog.nextHop(effect.request)
-      const known = hop === undefined ? undefined : literal(hop)
+      const known = hop === undefined ? undefined : literal(hop, transports)
       if (known !== undefined || hop === undefined) {
         perform(known === undefined ? agent.unreachable(effect, now()) : agent.send(effect, [known], now()))
         return

@@ -202,6 +202,7 @@ export class SipCall {
     switch (event._tag) {
       case "Confirmed":
         this.#aliveAt = this.#options.now()
+        this.#media.acknowledged()
         // The offer was ours and is answered in the ACK.
         if (this.#media.agreed !== undefined && (event.sdp === undefined || !this.#isAsked)) return
         this.#isAsked = false

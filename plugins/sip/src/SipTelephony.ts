@@ -162,6 +162,7 @@ export const layer = (
           trunks.find(({ account }) => account !== undefined && account.username === user) ??
           trunks[0],
         accountAt: (address, user) => sources.trunkAt(address, user)?.account,
+        isTrusted: isAllowed,
         transfer,
         joinable: new AttendedTransfer.JoinableCalls(),
         peerTimeouts: {

@@ -14,6 +14,8 @@ export interface Trunk {
   /** Its numbers, digits only; one that ends in `*` is a prefix. */
   readonly numbers: ReadonlyArray<string>
   readonly register: boolean
+  /** The transport of its requests where its URI names none; UDP where absent. */
+  readonly transport?: Peer["transport"]
 }
 
 /** The host of the trunk, IPv6 without brackets. */
@@ -53,7 +55,10 @@ export const trunksOf = (
     }
     const isOverTls = named === undefined && transports.length > 0 && transports.every((each) => each === "tls")
     const params = [...trunk.uri.params, { name: "transport", value: "tls" }]
-    found.push(isOverTls && trunk.uri.scheme === "sip" ? { ...trunk, uri: { ...trunk.uri, params } } : trunk)
+    if (isOverTls && trunk.uri.scheme === "sip") found.push({ ...trunk, uri: { ...trunk.uri, params } })
+    else if (named === undefined && !transports.includes("udp")) {
+      found.push({ ...trunk, transport: Locator.usualTransport(transports) })
+    } else found.push(trunk)
   }
   return found
 }
@@ -83,4 +88,5 @@ export const targetAt = (trunk: Trunk | undefined, host: string, target: string)
 export const addressAt = ({ uri }: Pick<Trunk, "uri">, user: string | undefined): string =>
   Uri.text(Uri.make(uri.host, { scheme: uri.scheme, user, port: uri.port }))
 
-export const transportOf = ({ uri }: Pick<Trunk, "uri">): Peer["transport"] => Locator.transportOf(uri) ?? "udp"
+export const transportOf = ({ transport = "udp", uri }: Pick<Trunk, "uri" | "transport">): Peer["transport"] =>
+  Locator.transportOf(uri) ?? transport

@@ -29,13 +29,26 @@ const numbers = Schema.String.pipe(
   })
 )
 
+/** As other settings that are on or off: `true`, `yes`, `on`, `1`, and `false`, `no`, `off`, `0`. */
+const flag = Schema.transform(
+  Schema.Literal("true", "yes", "on", "1", "false", "no", "off", "0").annotations({
+    message: () => "must be true or false"
+  }),
+  Schema.Boolean,
+  {
+    strict: true,
+    decode: (text) => text === "true" || text === "yes" || text === "on" || text === "1",
+    encode: (isOn) => (isOn ? "true" : "false")
+  }
+)
+
 /** The settings of the first trunk: `SVC_SIP_TRUNK_URI` and so on, and `SVC_SIP_REGISTER`. */
 export const firstTrunk = {
   trunkUri: optional(uri),
   trunkUsername: optional(Schema.NonEmptyString),
   trunkPassword: optional(Schema.Redacted(Schema.NonEmptyString)),
   trunkNumbers: optional(numbers),
-  register: optional(Schema.BooleanFromString)
+  register: optional(flag)
 }
 
 const field = {

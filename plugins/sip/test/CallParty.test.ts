@@ -36,6 +36,13 @@ describe("callerOf", () => {
     expect(callerOf(invite("sip:x", { from: "<sip:alice@example.com>;tag=1" })).from).toBe("sip:alice@example.com")
   })
 
+  it("takes P-Asserted-Identity only of a source that is trusted", () => {
+    const headers = { from: "<sip:+111@example.com>;tag=1", "p-asserted-identity": "<tel:+222>" }
+    expect(callerOf(invite("sip:x", headers), false).from).toBe("+111")
+    expect(headersOf(invite("sip:x", headers), false)).toEqual({})
+    expect(headersOf(invite("sip:x", headers))).toEqual({ "p-asserted-identity": "<tel:+222>" })
+  })
+
   it("is null when the caller is withheld", () => {
     const from = "<sip:anonymous@anonymous.invalid>;tag=1"
     expect(callerOf(invite("sip:x", { from })).from).toBeNull()

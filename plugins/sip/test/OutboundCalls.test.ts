@@ -25,7 +25,13 @@ const dialling = (progress: DialProgress = {}) =>
     const { outbound } = yield* Telephony
     if (outbound === undefined) return yield* Effect.dieMessage("no trunk")
     return yield* outbound.dial(
-      { callId: "c", to: "+4930", from: "+4989", formats, headers: { "X-Campaign": "7" } },
+      {
+        callId: "c",
+        to: "+4930",
+        from: "+4989",
+        formats,
+        headers: { "X-Campaign": "7", v: "SIP/2.0/UDP 192.0.2.1", Subject: "s", "User-to-User": "56" }
+      },
       progress
     )
   })
@@ -54,6 +60,9 @@ describe("A call through the trunk", () => {
       expect(Message.header(invite, "from")).toContain("<sip:+4989@127.0.0.1")
       expect(Message.header(invite, "p-asserted-identity")).toContain("+4989")
       expect(Message.header(invite, "x-campaign")).toBe("7")
+      expect(Message.header(invite, "user-to-user")).toBe("56")
+      expect(Message.headers(invite, "subject")).toEqual([])
+      expect(Message.headers(invite, "via")).toHaveLength(1)
       const offered = Description.parse(invite.body)?.sections[0]
       // Keys are not sent where others could read them.
       expect([offered?.protocol, offered?.crypto]).toEqual(["RTP/AVP", []])

@@ -84,4 +84,10 @@ describe("Settings", () => {
     ])
     expect(numbersOf("*")).toEqual(["*"])
   })
+
+  it("reads register as other settings that are on or off", () => {
+    const read = (text: string) => Schema.decodeUnknownSync(Settings)({ register: text }).register
+    expect(["true", "yes", "on", "1"].map(read)).toEqual([true, true, true, true])
+    expect(["false", "no", "off", "0"].map(read)).toEqual([false, false, false, false])
+  })
 })

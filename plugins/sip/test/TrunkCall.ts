@@ -49,6 +49,8 @@ export const connected = (trunk: Trunk, headers: Message.Headers = []) =>
         const headers = [{ name: "content-type", value: "application/sdp" }]
         const answer = yield* ask("INVITE", { headers, body })
         trunk.acknowledge(answer, dialog.localNumber)
+        // Once the ACK has been read.
+        yield* trunk.ping
         return answer
       })
     return { ask, audio: () => audio, events, invite, leg, number: () => dialog.localNumber, reinvite, trunk }

@@ -3,7 +3,7 @@ import type { Telephony } from "@svc/providers/Telephony"
 import { Effect, Fiber, Redacted } from "effect"
 import * as Message from "../src/message/Message.ts"
 import * as Uri from "../src/message/Uri.ts"
-import { inOrderFor, trunksOf as trunksFor } from "../src/Trunk.ts"
+import { inOrderFor, transportOf, trunksOf as trunksFor } from "../src/Trunk.ts"
 import type { TrunkSettings } from "../src/TrunkSettings.ts"
 import { telephonyOf } from "./PeerCall.ts"
 import { scriptedTrunk } from "./ScriptedTrunk.ts"
@@ -51,6 +51,11 @@ describe("Several trunks", () => {
     expect(trunksOf({ register: true })).toEqual({
       problem: "SVC_SIP_REGISTER needs SVC_SIP_TRUNK_URI and SVC_SIP_TRUNK_USERNAME"
     })
+  })
+
+  it("are reached over the first transport where UDP is off and their URI names none", () => {
+    const trunks = trunksFor({ trunkUri: "sip:192.0.2.1:5060" }, ["tcp", "tls"])
+    expect("problem" in trunks ? trunks.problem : trunks.map(transportOf)).toEqual(["tcp"])
   })
 
   it("are reached over TLS where there is no other transport", () => {

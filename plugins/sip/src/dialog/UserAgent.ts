@@ -42,6 +42,12 @@ type Respond = (status: number, reason: string, headers?: Headers) => ReadonlyAr
 
 const isCanceled = (call: Call.Call): boolean => call._tag === "Outbound" && call.is.canceling !== "no"
 
+/** Whether a request goes to its Request-URI, which leaves the transport open. */
+const namesNoTransport = (request: Request): boolean => {
+  const hop = Message.header(request, "route") === undefined ? Dialog.nextHop(request) : undefined
+  return hop?._tag === "Sip" && hop.scheme === "sip" && paramOf(hop.params, "transport") === undefined
+}
+
 const isLateAnswer = (sent: Request, { status }: Response): boolean =>
   sent.method === "INVITE" && status >= 200 && status < 300
 
@@ -151,7 +157,8 @@ export class UserAgent {
    * TCP, and over UDP where that is refused.
    */
   send(located: Locate, found: ReadonlyArray<Peer>, now: number): ReadonlyArray<AgentEffect> {
-    const servers = found.map((each) => onFlow(each, located.flow))
+    const isUnnamed = namesNoTransport(located.request)
+    const servers = found.map((each) => onFlow(each, located.flow, isUnnamed))
     const [first, ...others] = this.#targets.inOrder(servers, Message.callId(located.request), now)
     return first === undefined ? this.unreachable(located, now) : this.#sendTo(located, first, others, now)
   }

@@ -37,6 +37,8 @@ export class PeerLatch {
   #isHeard = false
   #heardAt = 0
   #ssrc = 0
+  /** Where the peer was until the last negotiation, and until when its late packets are refused. */
+  #former: (MediaAddress & { readonly until: number }) | undefined
   /** Addresses that may become current, by rank, so that a flood of one rank does not hinder those of a higher one. */
   readonly #candidates: Array<Candidate | undefined> = []
 
@@ -57,10 +59,15 @@ export class PeerLatch {
     return this.#isHeard ? this.#heardAt : undefined
   }
 
-  /** The addresses are negotiated again. With the same one as before, what was learned stays. */
-  negotiate(negotiated: MediaAddress, hosts: ReadonlyArray<string> = []): void {
+  /**
+   * The addresses are negotiated again. With the same one as before, what was learned stays. With another port of the host,
+   * packets that are still under way from the one before do not count for 2 s.
+   */
+  negotiate(negotiated: MediaAddress, hosts: ReadonlyArray<string> = [], now = Number.NEGATIVE_INFINITY): void {
     this.#hosts = new Set([negotiated.address, ...hosts])
     if (negotiated.address === this.#negotiated.address && negotiated.port === this.#negotiated.port) return
+    this.#former =
+      this.#current.address === negotiated.address ? { ...this.#current, until: now + silenceMs } : undefined
     this.#negotiated = negotiated
     this.#current = negotiated
     this.#rank = negotiatedRank
@@ -75,6 +82,8 @@ export class PeerLatch {
       this.#move(address, port, negotiatedRank)
       return this.#hear(ssrc, now)
     }
+    const former = this.#former
+    if (former !== undefined && now < former.until && port === former.port && address === former.address) return false
     const rank = this.#hosts.has(address) ? knownHostRank : foreignRank
     if (!this.#mayMove(rank, ssrc, now)) return false
     const candidate = this.#candidates[rank]

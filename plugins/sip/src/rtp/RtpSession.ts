@@ -79,6 +79,8 @@ export class RtpSession {
   /** Audio was sent since the last comfort noise. */
   #hasSpoken = false
   #isClosed = false
+  /** Nothing is sent yet to an address that nothing speaks for. */
+  #awaitsProof = false
 
   constructor(options: RtpSessionOptions) {
     const { law, now, random } = options
@@ -100,13 +102,28 @@ export class RtpSession {
     })
   }
 
+  /**
+   * From now on nothing is sent before `prove`, but to an address from which RTP came or that is one of `hosts`: the source of
+   * an INVITE over UDP may be forged, and its description may name anybody's address.
+   */
+  awaitProof(): void {
+    this.#awaitsProof = true
+  }
+
+  /** The peer has got what we sent it, such as our answer. */
+  prove(): void {
+    if (!this.#awaitsProof) return
+    this.#awaitsProof = false
+    this.tick()
+  }
+
   /** Applies what offer and answer have negotiated, also again in the call. */
   negotiate(parameters: MediaParameters): void {
     if (this.#isClosed) return
     const former = this.#parameters
     this.#parameters = parameters
     if (this.#latch === undefined) this.#latch = new PeerLatch(parameters.remote, parameters.hosts)
-    else this.#latch.negotiate(parameters.remote, parameters.hosts)
+    else this.#latch.negotiate(parameters.remote, parameters.hosts, this.#options.now())
     if (former?.remote.address !== parameters.remote.address) this.#rtcpSource = this.#rtcpAt = undefined
     this.#incoming.negotiate(parameters)
     this.#outgoing.negotiate(parameters.audio[0], parameters.packetTimeMs)
@@ -245,8 +262,14 @@ export class RtpSession {
 
   get #maySend(): boolean {
     const parameters = this.#parameters
-    if (parameters === undefined || this.#isClosed || isUnspecified(parameters.remote)) return false
+    if (parameters === undefined || this.#isClosed || isUnspecified(parameters.remote) || !this.#isProven) return false
     return parameters.direction === "sendrecv" || parameters.direction === "sendonly"
+  }
+
+  get #isProven(): boolean {
+    if (!this.#awaitsProof || this.#latch?.heardAt !== undefined) return true
+    const { hosts = [], remote } = this.#parameters ?? {}
+    return remote !== undefined && hosts.includes(remote.address)
   }
 
   /** Keys that stay must go on with their counters, or the same key stream would encrypt twice. */
@@ -268,7 +291,7 @@ export class RtpSession {
   #report(now: number, isLast: boolean): void {
     const to = this.#rtcpDestination
     const report = this.#reports.write(this.#outgoing, this.#incoming, now, this.#options.wallNow(), isLast)
-    if (to === undefined || isUnspecified(to)) return
+    if (to === undefined || isUnspecified(to) || !this.#isProven) return
     const bytes = this.#srtpOut === undefined ? report : this.#srtpOut.protectRtcp(report)
     this.#options.send(this.#parameters?.isRtcpMuxed === true ? "rtp" : "rtcp", bytes, bytes.length, to)
   }

@@ -1,6 +1,7 @@
 import type { Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import { paramOf } from "../message/Syntax.ts"
+import { sourceOf } from "../transport/SourceLimits.ts"
 import { DueTimes } from "./DueTimes.ts"
 import * as InviteClient from "./InviteClient.ts"
 import * as InviteServer from "./InviteServer.ts"
@@ -65,12 +66,16 @@ const cancelOf = (invite: Request): Request => ({
 
 /** Server transactions at once; more new requests are dropped, and peers repeat them. */
 const maxServers = 20_000
+/** Of them from one source, so that no source takes the place of all others. */
+const maxServersPerSource = maxServers / 4
 
 /** All transactions of a user agent, without sockets and clock: `now` is given, in ms. */
 export class Transactions {
   readonly #timing: Timing
   readonly #clients = new Map<string, Kept<ClientTransaction>>()
   readonly #servers = new Map<string, Kept<ServerTransaction>>()
+  /** Server transactions of each source. */
+  readonly #sources = new Map<string, number>()
   readonly #clientTimes = new DueTimes()
   readonly #serverTimes = new DueTimes()
 
@@ -186,7 +191,10 @@ export class Transactions {
       )
     }
     if (request.method === "ACK") return [{ _tag: "Ack", request, peer }]
-    if (this.#servers.size >= maxServers) return []
+    const source = sourceOf(peer.address)
+    const count = this.#sources.get(source) ?? 0
+    if (this.#servers.size >= maxServers || count >= maxServersPerSource) return []
+    this.#sources.set(source, count + 1)
     this.#servers.set(key, {
       is: InviteServer.start(request, { reliable: isReliable(peer), timing: this.#timing }),
       peer: responsePeer(request, peer)
@@ -224,9 +232,17 @@ export class Transactions {
     })
   }
 
+  #dropServer(key: string, { address }: Peer): void {
+    if (!this.#servers.delete(key)) return
+    const source = sourceOf(address)
+    const count = this.#sources.get(source) ?? 0
+    if (count > 1) this.#sources.set(source, count - 1)
+    else this.#sources.delete(source)
+  }
+
   #keepServer(key: string, peer: Peer, [is, outputs]: Step<ServerTransaction>): ReadonlyArray<Effect> {
     const isOver = is.state === "terminated"
-    if (isOver) this.#servers.delete(key)
+    if (isOver) this.#dropServer(key, peer)
     else this.#servers.set(key, { is, peer })
     this.#serverTimes.set(key, (isOver ? undefined : next(is.timers)?.at) ?? Number.POSITIVE_INFINITY)
     return outputs.flatMap(

@@ -40,12 +40,18 @@ const serviceOf = (transport: Transport): string => (transport === "tls" ? "_sip
 /** A `sips` URI with a transport that is not encrypted. */
 const isUnencryptedSips = (uri: SipUri): boolean => uri.scheme === "sips" && transportOf(uri) === undefined
 
-/** The server at once, when the URI has an IP address; undefined: DNS is to be asked. */
-export const literal = (uri: Uri): Peer | undefined => {
+/** The transport of a URI that names none: UDP, or the first of ours where UDP is off. */
+export const usualTransport = (transports: ReadonlyArray<Transport>): Transport =>
+  transports.includes("udp") ? "udp" : (transports[0] ?? "udp")
+
+/**
+ * The server at once, when the URI has an IP address; undefined: DNS is to be asked. `transports` are those that we have.
+ */
+export const literal = (uri: Uri, transports: ReadonlyArray<Transport>): Peer | undefined => {
   if (uri._tag !== "Sip" || isUnencryptedSips(uri)) return undefined
   const host = paramOf(uri.params, "maddr") ?? uri.host
   const address = host.replace(/^\[|\]$/g, "")
-  const transport = transportOf(uri) ?? "udp"
+  const transport = transportOf(uri) ?? usualTransport(transports)
   return isIP(address) === 0 ? undefined : { transport, address, port: portOf(uri, transport) }
 }
 
@@ -67,7 +73,7 @@ export const locate = (
   random: () => number
 ): Effect.Effect<ReadonlyArray<Peer>, NotLocated> =>
   Effect.gen(function* () {
-    const at = literal(uri)
+    const at = literal(uri, transports)
     if (at !== undefined) return [at]
     if (uri._tag !== "Sip") return yield* new NotLocated({ reason: "the address is no SIP URI" })
     if (isUnencryptedSips(uri))

@@ -128,4 +128,15 @@ describe("the address of the peer's media", () => {
     const known = [negotiated.address, nat.address, "192.0.2.9", stranger.address]
     expect(known.map((address) => latch.knows(address))).toEqual([true, true, true, false])
   })
+
+  it("does not go back for 2 s to the port that the same host had before a new negotiation", () => {
+    const { latch, packets, wait } = latchOf()
+    packets(negotiated, 2)
+    const moved = { ...negotiated, port: 4002 }
+    latch.negotiate(moved, [], 40)
+    expect(packets(negotiated, 10)).toBe(false)
+    expect(latch.current).toEqual(moved)
+    wait(2000)
+    expect(packets(negotiated, 2)).toBe(true)
+  })
 })

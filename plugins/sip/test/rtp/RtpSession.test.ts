@@ -69,6 +69,27 @@ describe("an RTP session", () => {
     expect(b.digits).toBe("5")
   })
 
+  it("sends nothing before the ACK to an address from which nothing came, unless it is that of the signaling", () => {
+    const setUp = (options: Parameters<VirtualMedia["negotiate"]>[0] = {}) => {
+      const media = new VirtualMedia()
+      media.a.session.awaitProof()
+      return media.negotiate(options)
+    }
+    const waiting = setUp()
+    waiting.a.session.send(frame(1))
+    waiting.clock.now += 20_000
+    waiting.a.session.tick()
+    expect(waiting.a.sent).toEqual([])
+    waiting.a.session.prove()
+    expect(waiting.a.rtp.length).toBeGreaterThan(0)
+    const heard = setUp()
+    heard.a.session.receive(packetOf(0, 1, 7), heard.b.address.address, heard.b.address.port)
+    heard.a.session.tick()
+    expect(heard.a.rtp).toHaveLength(1)
+    const known = setUp({ hosts: [heard.b.address.address] })
+    expect(known.a.rtp).toHaveLength(1)
+  })
+
   it("takes comfort noise that was not negotiated", () => {
     const media = new VirtualMedia().negotiate()
     media.b.session.receive(packetOf(13, 1, 7, Uint8Array.of(60)), "192.0.2.1", 4000)

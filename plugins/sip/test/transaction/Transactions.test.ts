@@ -3,7 +3,7 @@ import * as fc from "fast-check"
 import * as Message from "../../src/message/Message.ts"
 import type { Peer } from "../../src/transaction/Peer.ts"
 import { usualTiming } from "../../src/transaction/Timing.ts"
-import { type Effect, Transactions } from "../../src/transaction/Transactions.ts"
+import { type Effect, serverKey, Transactions } from "../../src/transaction/Transactions.ts"
 
 const udp: Peer = { transport: "udp", address: "192.0.2.1", port: 5060 }
 const tcp: Peer = { ...udp, transport: "tcp" }
@@ -274,5 +274,18 @@ describe("Transactions", () => {
     expect(ports("SIP/2.0/TCP 10.0.0.1:5070;branch=z9hG4bKa", { ...source, transport: "tcp" })).toEqual([
       "198.51.100.7:40000"
     ])
+  })
+
+  it("keeps places for other sources when one fills its quarter of the server transactions", () => {
+    const transactions = new Transactions(usualTiming)
+    const isTaken = (branch: string, peer: Peer): boolean =>
+      transactions.receive(request("OPTIONS", branch), peer, 0).length > 0
+    for (let index = 0; index < 5000; index++) transactions.receive(request("OPTIONS", `z9hG4bK${index}`), udp, 0)
+    expect(isTaken("z9hG4bKmore", udp)).toBe(false)
+    expect(isTaken("z9hG4bKother", { ...udp, address: "192.0.2.2" })).toBe(true)
+    const taken = request("OPTIONS", "z9hG4bK7")
+    transactions.respond(serverKey(taken), response(taken, 200), 0)
+    sentUntil(transactions, 60_000)
+    expect(isTaken("z9hG4bKmore", udp)).toBe(true)
   })
 })

@@ -43,6 +43,13 @@ describe("locate", () => {
     })
   )
 
+  it.effect("takes the first transport that is on for an IP address without one where UDP is off", () =>
+    Effect.gen(function* () {
+      expect(yield* found("sip:192.0.2.5:5070", dns, ["tcp", "tls"])).toEqual(["tcp 192.0.2.5:5070"])
+      expect(yield* found("sip:192.0.2.5", dns, ["tcp", "udp"])).toEqual(["udp 192.0.2.5:5060"])
+    })
+  )
+
   it.effect("asks SRV in the order of priority where there is no port, and of the transport that is named", () =>
     Effect.gen(function* () {
       expect(yield* found("sip:trunk.example", dns)).toEqual(["udp 192.0.2.1:5071", "udp 192.0.2.2:5070"])
