@@ -30,12 +30,14 @@ const checkWritable = (file: string) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const path = yield* Path.Path
-    yield* fs.access(path.dirname(path.resolve(file)), { writable: true })
-    const isFolder = yield* Effect.orElseSucceed(
-      Effect.map(fs.stat(file), ({ type }) => type === "Directory"),
-      () => false
-    )
-    if (isFolder) return yield* Effect.fail("a folder")
+    const folder = path.dirname(path.resolve(file))
+    yield* fs.access(folder, { writable: true })
+    const isFolder = (at: string) =>
+      Effect.orElseSucceed(
+        Effect.map(fs.stat(at), ({ type }) => type === "Directory"),
+        () => false
+      )
+    if (!(yield* isFolder(folder)) || (yield* isFolder(file))) return yield* Effect.fail("not a file in a folder")
   }).pipe(
     Effect.mapError(
       () => new InvalidUsage({ message: `--junit ${file} cannot be written: name a file in a folder that exists` })
