@@ -60,6 +60,9 @@ it.scopedLive(
       expect(statusOf(info)).toBe(200)
       talk.say("And goodbye")
       yield* talk.hears("Ok And goodbye.")
+      // By now the recording follows the phone's clock, and changes no frames any more to do so.
+      talk.say("See you again tomorrow at noon")
+      yield* talk.hears("Ok See you again tomorrow at noon.")
       call.hangUp()
       const record = yield* CallRecords.settled(server.api, callId)
       expect(CallRecords.spoken(record)).toEqual([
@@ -67,7 +70,9 @@ it.scopedLive(
         "user: Good morning",
         "assistant: Ok Good morning.",
         "user: And goodbye",
-        "assistant: Ok And goodbye."
+        "assistant: Ok And goodbye.",
+        "user: See you again tomorrow at noon",
+        "assistant: Ok See you again tomorrow at noon."
       ])
       expect(record).toMatchObject({
         status: "completed",
