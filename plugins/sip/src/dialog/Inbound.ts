@@ -199,7 +199,7 @@ export const request = (is: Inbound, received: Request, key: string, cancels: bo
   }
 }
 
-/** A timer is due: nobody has answered; or the reliable response is repeated, or given up (RFC 3262, 3). */
+/** A timer is due: the call was not answered in time, or the reliable response is repeated, or given up (RFC 3262, 3). */
 export const fire = (is: Inbound, timer: string, now: number): Step => {
   const rest = { ...is, timers: without(is.timers, timer) }
   const { reliable } = is

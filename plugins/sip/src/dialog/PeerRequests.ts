@@ -60,7 +60,7 @@ export const request = (is: Established, received: Request, key: string, now: nu
     }
     case "INVITE":
     case "UPDATE":
-      // After our BYE nobody answers an offer any more.
+      // After our BYE no offer is answered.
       if (is.state === "ending") return reply(next, key, received, 481, "Call/Transaction Does Not Exist")
       return received.method === "INVITE" ? offered(next, key, received) : updated(next, key, received, now)
     case "INFO": {
