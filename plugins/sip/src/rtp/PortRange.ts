@@ -1,17 +1,24 @@
 import { Data } from "effect"
 
+/**
+ * For how long a port is not used again, in ms, also when no other is free: a former peer that still sends could be taken
+ * for one behind NAT, and get the audio of the next call.
+ */
+const restMs = 5000
+
 /** No pair of ports is free. */
 export class PortsExhausted extends Data.TaggedError("PortsExhausted")<{
   readonly first: number
   readonly last: number
+  /** Pairs that no call has, but that were in use less than 5 s ago. */
+  readonly resting?: number
 }> {
   override get message(): string {
-    return `all RTP ports from ${this.first} to ${this.last} are in use; widen SVC_SIP_RTP_PORTS, two ports for each call`
+    const { first, last, resting = 0 } = this
+    const rest = resting === 0 ? "" : ` or were until less than ${restMs / 1000} s ago`
+    return `all RTP ports from ${first} to ${last} are in use${rest}; widen SVC_SIP_RTP_PORTS, two ports for each call`
   }
 }
-
-/** For how long a port is not used again, in ms: packets of the former call may still come. */
-const restMs = 5000
 
 /**
  * The pairs of ports for media: RTP has the even port, RTCP the odd one above it (RFC 3550, 11). The pair that was free for
@@ -42,7 +49,9 @@ export class PortRange {
   /** The even port of a pair, or the error that none is free. */
   take(now: number): number | PortsExhausted {
     const port = this.#fresh.pop() ?? this.#oldest(now)
-    if (port === undefined) return new PortsExhausted({ first: this.first, last: this.last })
+    if (port === undefined) {
+      return new PortsExhausted({ first: this.first, last: this.last, resting: this.#rested.size })
+    }
     this.#rested.delete(port)
     this.#used.add(port)
     return port

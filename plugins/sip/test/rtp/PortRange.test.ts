@@ -23,6 +23,20 @@ describe("the range of RTP ports", () => {
     expect(range.take(6000)).toBe(20_000)
   })
 
+  it("gives the port that was free longest while others rest, and says that the rest of the range was in use until now", () => {
+    const range = new PortRange(20_000, 20_005)
+    for (let pair = 0; pair < 3; pair++) range.take(0)
+    range.release(20_004, 1000)
+    range.release(20_000, 2000)
+    expect(range.take(6500)).toBe(20_004)
+    const error = range.take(6500)
+    expect(error).toMatchObject({ _tag: "PortsExhausted", resting: 1 })
+    expect((error as PortsExhausted).message).toContain(
+      "20000 to 20005 are in use or were until less than 5 s ago; widen SVC_SIP_RTP_PORTS"
+    )
+    expect(range.take(7000)).toBe(20_000)
+  })
+
   it("gives ports that were never used first, then the one that was free longest", () => {
     const range = new PortRange(20_000, 20_005)
     range.take(0)
