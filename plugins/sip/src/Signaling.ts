@@ -73,7 +73,7 @@ const maxNamed = 1000
 /** How long the loop sleeps at most while a timer runs, in ms: a timer may be set that is due before. */
 const longestSleep = 100
 
-const placeOf = ({ address, port }: Peer): string => `${bracketed(address)}:${port}`
+const addressOf = ({ address, port }: Peer): string => `${bracketed(address)}:${port}`
 
 const fraction = (): number => randomBytes(4).readUInt32BE() / 0x1_0000_0000
 
@@ -126,7 +126,7 @@ export const open = (
       const bytes = serialize(message)
       const failed = (reason: string): void => {
         if (peer.transport === "tls") {
-          log.warning(`SIP: no TLS connection to ${peer.host ?? peer.address} (${placeOf(peer)}): ${reason}`)
+          log.warning(`SIP: no TLS connection to ${peer.host ?? peer.address} (${addressOf(peer)}): ${reason}`)
         }
         perform(agent.transportFailed(message, now()))
       }
@@ -134,7 +134,7 @@ export const open = (
       else if (peer.transport === "tls" && tls !== undefined) tls.send(bytes, peer, failed)
       else if (peer.transport === "udp" && udp !== undefined) udp.send(bytes, peer.address, peer.port)
       else {
-        log.warning(`SIP: nothing can be sent to ${placeOf(peer)}: ${peer.transport} is not in SVC_SIP_TRANSPORTS`)
+        log.warning(`SIP: nothing can be sent to ${addressOf(peer)}: ${peer.transport} is not in SVC_SIP_TRANSPORTS`)
         perform(agent.transportFailed(message, now()))
       }
     }
@@ -206,9 +206,10 @@ export const open = (
       return false
     }
 
-    const authenticate = (auth: CallerAuth, bytes: Uint8Array, peer: Peer): void => {
+    /** Returns whether the sender is known. */
+    const authenticate = (auth: CallerAuth, bytes: Uint8Array, peer: Peer): boolean => {
       const parsed = Parser.parse(bytes, isReliable(peer))
-      if (parsed._tag !== "Message") return
+      if (parsed._tag !== "Message") return false
       const admission = auth.admit(parsed.message, peer, now())
       if (admission._tag === "Pass") perform(agent.receive(bytes, peer, now()))
       else if (admission._tag === "Respond") {
@@ -217,6 +218,7 @@ export const open = (
       } else if (admission.reason !== undefined) {
         ignore(peer.address, `${admission.reason}; its phones have to use a name and password of SVC_SIP_USERS`)
       }
+      return admission._tag === "Pass" || (admission._tag === "Respond" && admission.isKnown === true)
     }
 
     /** Answers a source that may be forged, with at most `maxAmplification` times the bytes that it has sent. */
@@ -224,12 +226,17 @@ export const open = (
       if (isReliable(peer) || serialize(response).length <= maxAmplification * received) send(response, peer)
     }
 
-    /** Sources that are not allowed get no answer, but challenges where phones have passwords. */
-    const receive = (bytes: Uint8Array, peer: Peer): void => {
+    /**
+     * Sources that are not allowed get no answer, but challenges where phones have passwords. Returns whether the sender is
+     * known: by its address, a password, or a call of its own.
+     */
+    const receive = (bytes: Uint8Array, peer: Peer): boolean => {
       const { address } = peer
-      if (!admits(address) || !limits.take(address, now())) return
-      if (callers !== undefined && (!isAllowed(address) || isRegister(bytes))) authenticate(callers, bytes, peer)
-      else perform(agent.receive(bytes, peer, now()))
+      const isKnown = isAllowed(address)
+      if (!admits(address) || !limits.take(address, now())) return isKnown
+      if (callers !== undefined && (!isKnown || isRegister(bytes))) return authenticate(callers, bytes, peer) || isKnown
+      perform(agent.receive(bytes, peer, now()))
+      return true
     }
 
     const listenOnBoth = Effect.gen(function* () {
@@ -241,9 +248,13 @@ export const open = (
       if (transports.includes("tcp")) {
         // One port for both, also when it is any free one.
         const port = bind.port === 0 ? (udp?.port ?? 0) : bind.port
-        tcp = yield* Tcp.listen(bind.address, port, admits, (bytes, from) =>
-          receive(bytes, { transport: "tcp", ...from })
-        )
+        tcp = yield* Tcp.listen({
+          address: bind.address,
+          port,
+          isAllowed: admits,
+          isKnown: isAllowed,
+          onMessage: (bytes, from) => receive(bytes, { transport: "tcp", ...from })
+        })
       }
     })
     const scope = yield* Effect.scope
@@ -264,6 +275,7 @@ export const open = (
         port: own.port,
         identity,
         isAllowed: admits,
+        isKnown: isAllowed,
         onMessage: (bytes, from) => receive(bytes, { transport: "tls", ...from })
       })
     }

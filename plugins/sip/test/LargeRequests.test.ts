@@ -33,12 +33,15 @@ const trunk = (takesTcp: boolean) =>
       receive("udp", bytes, (answer) => udp.send(answer, address, port))
     )
     if (takesTcp) {
-      const tcp: Tcp.Tcp = yield* Tcp.listen(
-        "127.0.0.1",
-        udp.port,
-        () => true,
-        (bytes, from) => receive("tcp", bytes, (answer) => tcp.send(answer, from, () => {}))
-      )
+      const tcp: Tcp.Tcp = yield* Tcp.listen({
+        address: "127.0.0.1",
+        port: udp.port,
+        isAllowed: () => true,
+        onMessage: (bytes, from) => {
+          receive("tcp", bytes, (answer) => tcp.send(answer, from, () => {}))
+          return true
+        }
+      })
     }
     return { port: udp.port, requests }
   })

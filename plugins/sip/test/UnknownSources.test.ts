@@ -1,4 +1,5 @@
 import * as dgram from "node:dgram"
+import * as net from "node:net"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Queue, Redacted } from "effect"
 import { telephonyOf } from "./PeerCall.ts"
@@ -19,6 +20,25 @@ const source = (address: string) =>
       Effect.async((resume) => socket.send(text, port, "127.0.0.1", () => resume(Effect.void)))
     return { port: socket.address().port, received, send }
   })
+
+/** A TCP connection from this address, once the other side answers something on it or closes it. */
+const connection = (localAddress: string, port: number) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.async<net.Socket>((resume) => {
+        const opened = net.connect({ port, host: "127.0.0.1", localAddress }, () => resume(Effect.succeed(opened)))
+        opened.on("error", () => {})
+      }),
+      (opened) => Effect.sync(() => opened.destroy())
+    ),
+    (socket) => ({
+      socket,
+      first: Effect.async<string>((resume) => {
+        socket.once("data", (bytes) => resume(Effect.succeed(bytes.toString())))
+        socket.once("close", () => resume(Effect.succeed("closed")))
+      })
+    })
+  )
 
 let count = 0
 
@@ -84,6 +104,29 @@ describe("A source that is not allowed", () => {
         )
       }
       expect(yield* Queue.size(scanner.received)).toBe(0)
+    })
+  )
+
+  it.scopedLive("cannot take the connections of trunks and phones where phones have passwords", () =>
+    Effect.gen(function* () {
+      const { port } = yield* telephonyOf({
+        rtpPorts: "32500-32599",
+        users: Redacted.make("anna:secret"),
+        allow: "127.0.0.2",
+        transports: "tcp"
+      })
+      for (const source of ["127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4", "127.0.1.5"]) {
+        yield* Effect.forEach(Array.from({ length: 100 }), () =>
+          Effect.map(connection(source, port), ({ socket }) =>
+            socket.write("INVITE sip:+4930@127.0.0.1 SIP/2.0\r\nX: ")
+          )
+        )
+      }
+      const late = yield* connection("127.0.1.6", port)
+      expect(yield* late.first).toBe("closed")
+      const trunk = yield* connection("127.0.0.2", port)
+      trunk.socket.write(request("INVITE", 5060).replace("SIP/2.0/UDP", "SIP/2.0/TCP"))
+      expect(yield* trunk.first).toMatch(/^SIP\/2\.0 100 /)
     })
   )
 })

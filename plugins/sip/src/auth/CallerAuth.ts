@@ -11,11 +11,14 @@ import { parameters } from "./Digest.ts"
 import * as DigestServer from "./DigestServer.ts"
 import type { Registrar } from "./Registrar.ts"
 
-/** What to do with a message. `drop`: the sender gets no answer at all. */
+/**
+ * What to do with a message. `Drop`: the sender gets no answer at all. `isKnown`: the sender of the REGISTER that is answered
+ * has given a right password.
+ */
 export type Admission =
   | { readonly _tag: "Pass" }
   | { readonly _tag: "Drop"; readonly reason?: string }
-  | { readonly _tag: "Respond"; readonly response: Response }
+  | { readonly _tag: "Respond"; readonly response: Response; readonly isKnown?: true }
 
 const pass: Admission = { _tag: "Pass" }
 const drop: Admission = { _tag: "Drop" }
@@ -83,7 +86,8 @@ export class CallerAuth {
     const key = serverKey(request)
     const kept = this.#answers.get(key)
     // A retransmission has the same credentials, which count only once.
-    if (kept !== undefined && now - kept.at < answerMs) return { _tag: "Respond", response: kept.response }
+    if (kept !== undefined && now - kept.at < answerMs)
+      return { _tag: "Respond", response: kept.response, isKnown: true }
     const user = this.#userOf(request, peer, now)
     if (typeof user !== "string") return user
     const { headers, reason, status } = this.#options.registrar.register(request, user, peer, now)
@@ -91,7 +95,7 @@ export class CallerAuth {
     this.#answers.set(key, { response, at: now })
     const [oldest] = this.#answers.keys()
     if (this.#answers.size > maxAnswers && oldest !== undefined) this.#answers.delete(oldest)
-    return { _tag: "Respond", response }
+    return { _tag: "Respond", response, isKnown: true }
   }
 
   /** The user whose credentials the request has, or the answer to it. */

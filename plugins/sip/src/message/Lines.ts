@@ -12,9 +12,9 @@ export const maxUriLength = 2048
 /** Header fields in one message. */
 export const maxHeaders = 256
 
-/** The index after the empty line that ends the header fields, or -1. */
-export const endOfHead = (bytes: Uint8Array): number => {
-  const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf("\r\n\r\n")
+/** The index after the empty line that ends the header fields, or -1. It is searched from `from` on. */
+export const endOfHead = (bytes: Uint8Array, from = 0): number => {
+  const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf("\r\n\r\n", from)
   return at < 0 ? -1 : at + 4
 }
 

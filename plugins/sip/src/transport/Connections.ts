@@ -1,15 +1,22 @@
 import type * as net from "node:net"
-import * as Framer from "../message/Framer.ts"
+import { Effect, type Scope } from "effect"
+import { Framer } from "../message/Framer.ts"
 import { sourceOf } from "./SourceLimits.ts"
 import { plain } from "./Udp.ts"
 
-/** Connections at once, in all and from one address. */
+/**
+ * Connections at once: in all, from one address, and of strangers, so that those cannot take the connections of trunks. A
+ * stranger is a peer that is not known by its address, and has not proven with a message who it is.
+ */
 const maxConnections = 2000
 const maxPerSource = 100
+const maxStrangers = 500
 /** Milliseconds after which a connection without any bytes is closed. */
 const idleMs = 10 * 60_000
-/** Milliseconds in which a new connection must have sent a message. */
-const firstMessageMs = 30_000
+/** Milliseconds in which a message must be complete, and in which a stranger must have proven who it is. */
+const usualMessageMs = 30_000
+/** How often it is looked whether connections are late, in ms. */
+const lookEveryMs = 500
 /** Milliseconds without bytes after which TCP asks whether the peer is there, so that NATs keep the connection. */
 const keepAliveMs = 60_000
 /** Bytes that wait for a peer which does not read, before its connection is closed. */
@@ -30,7 +37,7 @@ export interface Destination {
   readonly host?: string
 }
 
-/** Sends on a connection, or on another one to the same place. `onFailed` is called when it cannot be sent. */
+/** Sends on a connection, or on another one to the same destination. `onFailed` is called when it cannot be sent. */
 export type Send = (bytes: Uint8Array, to: Destination, onFailed: (reason: string) => void) => void
 
 interface Waiting {
@@ -42,7 +49,9 @@ interface Connection {
   readonly id: number
   readonly socket: net.Socket
   readonly address: string
-  pending: Framer.Pending
+  readonly framer: Framer
+  /** When it is closed, in monotonic ms, unless a message is complete before, or a stranger has proven who it is. */
+  dueAt: number | undefined
   /** What is sent once the connection is made: nothing leaves before the server's certificate has been verified. */
   waiting: Array<Waiting> | undefined
   failure: string
@@ -50,58 +59,84 @@ interface Connection {
 
 export interface ConnectionsOptions {
   readonly isAllowed: (address: string) => boolean
+  /** Whether a peer is known by its address; the others are strangers. Absent: all that are allowed. */
+  readonly isKnown?: ((address: string) => boolean) | undefined
   /** Begins a connection. */
   readonly connect: (to: Destination) => net.Socket
   /** The event of a socket of `connect` after which bytes may be sent. */
   readonly connected: "connect" | "secureConnect"
   /** Identifies the connections that serve a destination equally. */
-  readonly placeOf: (to: Destination) => string
+  readonly keyOf: (to: Destination) => string
   /** What went wrong, for the log. */
   readonly reasonOf: (error: NodeJS.ErrnoException, to: Destination) => string
-  readonly onMessage: (bytes: Uint8Array, from: Source) => void
+  readonly onMessage: OnMessage
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /** Milliseconds in which a message must be complete. */
+  readonly messageMs?: number | undefined
 }
+
+/** Takes a message. Returns whether it proves who its sender is, or the sender is known by its address. */
+export type OnMessage = (bytes: Uint8Array, from: Source) => boolean
 
 /** The connections of one transport: TCP or TLS. */
 export class Connections {
   readonly #options: ConnectionsOptions
+  readonly #messageMs: number
   readonly #byId = new Map<number, Connection>()
-  readonly #byPlace = new Map<string, Connection>()
-  /** Sockets that are not connections yet, such as those whose handshake has not ended, by their address. */
-  readonly #opening = new Map<net.Socket, string>()
+  readonly #byDestination = new Map<string, Connection>()
+  /** The open sockets with their sources, also those whose handshake has not ended. */
+  readonly #sources = new Map<net.Socket, string>()
+  /** Open sockets of each source. */
+  readonly #counts = new Map<string, number>()
+  readonly #strangers = new Set<net.Socket>()
   #count = 0
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
+    this.#messageMs = options.messageMs ?? usualMessageMs
   }
 
   /** Whether one more connection of this address is taken. */
   admits(address: string): boolean {
-    const addresses = [...[...this.#byId.values()].map((each) => each.address), ...this.#opening.values()]
-    const source = sourceOf(address)
-    const same = addresses.filter((each) => sourceOf(each) === source).length
-    return this.#options.isAllowed(address) && addresses.length < maxConnections && same < maxPerSource
+    const same = this.#counts.get(sourceOf(address)) ?? 0
+    return (
+      this.#options.isAllowed(address) &&
+      this.#sources.size < maxConnections &&
+      same < maxPerSource &&
+      (this.#isKnown(address) || this.#strangers.size < maxStrangers)
+    )
   }
 
   /** Counts a socket that is not a connection yet. */
   opening(socket: net.Socket): void {
-    this.#opening.set(socket, plain(socket.remoteAddress ?? ""))
-    socket.once("close", () => this.#opening.delete(socket))
+    const address = plain(socket.remoteAddress ?? "")
+    this.#enter(socket, address)
+    if (!this.#isKnown(address)) this.#strangers.add(socket)
   }
 
   /** It is a connection now, or will be none. */
   opened(socket: net.Socket): void {
-    this.#opening.delete(socket)
+    this.#leave(socket)
   }
 
-  /** Takes a connection of a peer. `place`: the destinations for which it may be used; absent: only its own answers. */
-  accept(socket: net.Socket, place?: string): void {
-    socket.setTimeout(firstMessageMs)
-    this.#add(socket, plain(socket.remoteAddress ?? ""), socket.remotePort ?? 0, place)
+  /** Takes a connection of a peer. `key`: the destinations for which it may be used; absent: only its own answers. */
+  accept(socket: net.Socket, key?: string): void {
+    const address = plain(socket.remoteAddress ?? "")
+    const connection = this.#add(socket, address, socket.remotePort ?? 0, key)
+    if (!this.#isKnown(address)) this.#strangers.add(socket)
+    connection.dueAt = this.#options.now() + this.#messageMs
+  }
+
+  /** Closes connections whose message is not complete in time, however slowly its bytes come, and late strangers. */
+  closeLate(): void {
+    const now = this.#options.now()
+    for (const { dueAt, socket } of this.#byId.values()) if (dueAt !== undefined && now >= dueAt) socket.destroy()
   }
 
   send(bytes: Uint8Array, to: Destination, onFailed: (reason: string) => void): void {
     const kept = to.connection === undefined ? undefined : this.#byId.get(to.connection)
-    const connection = kept ?? this.#byPlace.get(this.#options.placeOf(to)) ?? this.#connect(to)
+    const connection = kept ?? this.#byDestination.get(this.#options.keyOf(to)) ?? this.#connect(to)
     const { socket, waiting } = connection
     const size = socket.writableLength + (waiting ?? []).reduce((sum, each) => sum + each.bytes.length, 0)
     if (size > maxWaiting) {
@@ -118,8 +153,29 @@ export class Connections {
   }
 
   closeAll(): void {
-    for (const socket of this.#opening.keys()) socket.destroy()
-    for (const { socket } of this.#byId.values()) socket.destroy()
+    for (const socket of this.#sources.keys()) socket.destroy()
+  }
+
+  #isKnown(address: string): boolean {
+    const { isKnown } = this.#options
+    return isKnown === undefined || isKnown(address)
+  }
+
+  #enter(socket: net.Socket, address: string): void {
+    const source = sourceOf(address)
+    this.#sources.set(socket, source)
+    this.#counts.set(source, (this.#counts.get(source) ?? 0) + 1)
+    socket.once("close", () => this.#leave(socket))
+  }
+
+  #leave(socket: net.Socket): void {
+    const source = this.#sources.get(socket)
+    if (source === undefined) return
+    this.#sources.delete(socket)
+    this.#strangers.delete(socket)
+    const left = (this.#counts.get(source) ?? 1) - 1
+    if (left === 0) this.#counts.delete(source)
+    else this.#counts.set(source, left)
   }
 
   #write(connection: Connection, { bytes, onFailed }: Waiting): void {
@@ -129,9 +185,9 @@ export class Connections {
   }
 
   #connect(to: Destination): Connection {
-    const { connect, connected, placeOf, reasonOf } = this.#options
+    const { connect, connected, keyOf, reasonOf } = this.#options
     const socket = connect(to)
-    const connection = this.#add(socket, to.address, to.port, placeOf(to))
+    const connection = this.#add(socket, to.address, to.port, keyOf(to))
     connection.waiting = []
     connection.failure = "it did not answer in time"
     socket.on("error", (error) => {
@@ -147,17 +203,19 @@ export class Connections {
     return connection
   }
 
-  #add(socket: net.Socket, address: string, port: number, place: string | undefined): Connection {
+  #add(socket: net.Socket, address: string, port: number, key: string | undefined): Connection {
     const connection: Connection = {
       id: ++this.#count,
       socket,
       address,
-      pending: Framer.empty,
+      framer: new Framer(),
+      dueAt: undefined,
       waiting: undefined,
       failure: "the connection was closed"
     }
     this.#byId.set(connection.id, connection)
-    if (place !== undefined) this.#byPlace.set(place, connection)
+    this.#enter(socket, address)
+    if (key !== undefined) this.#byDestination.set(key, connection)
     socket.setNoDelay(true)
     socket.setKeepAlive(true, keepAliveMs)
     socket.on("data", (chunk: Buffer) => this.#take(connection, chunk, port))
@@ -165,7 +223,7 @@ export class Connections {
     socket.on("error", () => {})
     socket.on("close", () => {
       this.#byId.delete(connection.id)
-      if (place !== undefined && this.#byPlace.get(place) === connection) this.#byPlace.delete(place)
+      if (key !== undefined && this.#byDestination.get(key) === connection) this.#byDestination.delete(key)
       for (const { onFailed } of connection.waiting ?? []) onFailed(connection.failure)
       connection.waiting = undefined
     })
@@ -173,18 +231,27 @@ export class Connections {
   }
 
   #take(connection: Connection, chunk: Uint8Array, port: number): void {
-    const { address, id, socket } = connection
-    const [pending, framed] = Framer.push(connection.pending, chunk)
-    connection.pending = pending
-    for (const frame of framed) {
+    const { address, framer, id, socket } = connection
+    for (const frame of framer.push(chunk)) {
       if (frame._tag === "Ping") {
         socket.write("\r\n")
         continue
       }
       socket.setTimeout(idleMs)
-      this.#options.onMessage(frame.bytes, { address, port, connection: id })
+      if (this.#options.onMessage(frame.bytes, { address, port, connection: id })) this.#strangers.delete(socket)
+      if (!this.#strangers.has(socket)) connection.dueAt = undefined
       // Where the next message begins is not known.
       if (frame._tag === "Broken") socket.end()
     }
+    if (framer.isInMessage) connection.dueAt ??= this.#options.now() + this.#messageMs
   }
 }
+
+/** Closes late connections until the end of the scope. */
+export const watch = (connections: Connections): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.sleep(lookEveryMs).pipe(
+    Effect.zipRight(Effect.sync(() => connections.closeLate())),
+    Effect.forever,
+    Effect.forkScoped,
+    Effect.asVoid
+  )

@@ -1,6 +1,6 @@
 import * as net from "node:net"
 import { Effect, type Scope } from "effect"
-import { Connections, type Destination, type Send, type Source } from "./Connections.ts"
+import { Connections, type ConnectionsOptions, type Destination, type Send, watch } from "./Connections.ts"
 import { listenOn } from "./StreamServer.ts"
 import { type ListenFailed, plain } from "./Udp.ts"
 
@@ -12,7 +12,12 @@ export interface Tcp {
   readonly send: Send
 }
 
-const placeOf = ({ address, port }: Destination): string => `${address} ${port}`
+export interface TcpOptions extends Pick<ConnectionsOptions, "isAllowed" | "isKnown" | "onMessage" | "messageMs"> {
+  readonly address: string
+  readonly port: number
+}
+
+const keyOf = ({ address, port }: Destination): string => `${address} ${port}`
 
 const connect = ({ address, port }: Destination): net.Socket => {
   const socket = net.connect({ host: address, port })
@@ -21,31 +26,38 @@ const connect = ({ address, port }: Destination): net.Socket => {
 }
 
 /** Listens for connections until the end of the scope, which closes them all. Messages are passed synchronously. */
-export const listen = (
-  address: string,
-  port: number,
-  isAllowed: (address: string) => boolean,
-  onMessage: (bytes: Uint8Array, from: Source) => void
-): Effect.Effect<Tcp, ListenFailed, Scope.Scope> =>
+export const listen = ({
+  address,
+  isAllowed,
+  isKnown,
+  messageMs,
+  onMessage,
+  port
+}: TcpOptions): Effect.Effect<Tcp, ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
+    const clock = yield* Effect.clock
     const connections = new Connections({
       isAllowed,
+      isKnown,
       connect,
       connected: "connect",
-      placeOf,
+      keyOf,
       reasonOf: ({ code, message }) => code ?? message,
-      onMessage
+      onMessage,
+      now: () => Number(clock.unsafeCurrentTimeNanos()) / 1e6,
+      messageMs
     })
     const accept = (socket: net.Socket): void => {
       const from = plain(socket.remoteAddress ?? "")
       if (connections.admits(from)) {
-        connections.accept(socket, placeOf({ address: from, port: socket.remotePort ?? 0 }))
+        connections.accept(socket, keyOf({ address: from, port: socket.remotePort ?? 0 }))
         return
       }
       socket.on("error", () => {})
       socket.destroy()
     }
     yield* Effect.addFinalizer(() => Effect.sync(() => connections.closeAll()))
+    yield* watch(connections)
     const bound = yield* listenOn("tcp", address, port, accept)
     return { port: bound, send: (bytes, to, onFailed) => connections.send(bytes, to, onFailed) }
   })

@@ -1,14 +1,14 @@
 import * as net from "node:net"
 import * as tls from "node:tls"
 import { Effect, type Scope } from "effect"
-import { Connections, type Destination, type Send, type Source } from "./Connections.ts"
+import { Connections, type ConnectionsOptions, type Destination, type Send } from "./Connections.ts"
 import { listenOn } from "./StreamServer.ts"
 import type { TlsIdentity } from "./TlsFiles.ts"
 import { type ListenFailed, plain } from "./Udp.ts"
 
 /** Milliseconds from a connection's beginning to the end of its handshake, however slowly bytes come. */
 const usualHandshakeMs = 10_000
-/** How often handshakes are looked at, in ms. */
+/** How often handshakes and messages are looked at, in ms. */
 const lookEveryMs = 500
 
 export interface Tls {
@@ -19,17 +19,15 @@ export interface Tls {
   readonly has: (connection: number) => boolean
 }
 
-export interface TlsOptions {
+export interface TlsOptions extends Pick<ConnectionsOptions, "isAllowed" | "isKnown" | "onMessage" | "messageMs"> {
   readonly address: string
   readonly port: number
   /** The certificates, read again at each connection. */
   readonly identity: () => TlsIdentity
-  readonly isAllowed: (address: string) => boolean
-  readonly onMessage: (bytes: Uint8Array, from: Source) => void
   readonly handshakeMs?: number
 }
 
-const placeOf = ({ address, host = "", port }: Destination): string => `${address} ${port} ${host}`
+const keyOf = ({ address, host = "", port }: Destination): string => `${address} ${port} ${host}`
 
 /** The names of a certificate by which it is the server of a SIP domain (RFC 5922, 7.1). */
 const isSipDomain = (host: string, { subjectaltname = "" }: tls.PeerCertificate): boolean =>
@@ -73,7 +71,16 @@ const remoteOf = ({ remoteAddress = "", remotePort = 0 }: net.Socket): string =>
 /** Makes and accepts TLS connections until the end of the scope, which closes them all. Messages are passed synchronously. */
 export const listen = (options: TlsOptions): Effect.Effect<Tls, ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const { address, handshakeMs = usualHandshakeMs, identity, isAllowed, onMessage, port } = options
+    const {
+      address,
+      handshakeMs = usualHandshakeMs,
+      identity,
+      isAllowed,
+      isKnown,
+      messageMs,
+      onMessage,
+      port
+    } = options
     const clock = yield* Effect.clock
     const now = (): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
     /** Sockets in their handshake, with the time of their beginning. */
@@ -84,6 +91,7 @@ export const listen = (options: TlsOptions): Effect.Effect<Tls, ListenFailed, Sc
     }
     const connections = new Connections({
       isAllowed,
+      isKnown,
       connect: (to) => {
         const socket = connectWith(identity(), to)
         begin(socket)
@@ -91,9 +99,11 @@ export const listen = (options: TlsOptions): Effect.Effect<Tls, ListenFailed, Sc
         return socket
       },
       connected: "secureConnect",
-      placeOf,
+      keyOf,
       reasonOf,
-      onMessage
+      onMessage,
+      now,
+      messageMs
     })
     yield* Effect.addFinalizer(() => Effect.sync(() => connections.closeAll()))
 
@@ -130,6 +140,7 @@ export const listen = (options: TlsOptions): Effect.Effect<Tls, ListenFailed, Sc
           Effect.sleep(Math.min(lookEveryMs, handshakeMs)),
           Effect.sync(() => {
             for (const [socket, at] of handshakes) if (now() - at >= handshakeMs) socket.destroy()
+            connections.closeLate()
           })
         )
       )

@@ -2,21 +2,15 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import * as Framer from "../../src/message/Framer.ts"
+import { type Framed, Framer } from "../../src/message/Framer.ts"
 import * as Parser from "../../src/message/Parser.ts"
 
 const bytes = (name: string): Uint8Array => readFileSync(fileURLToPath(new URL(`rfc4475/${name}.dat`, import.meta.url)))
 
 /** What the chunks of a stream give. */
-const frames = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<Framer.Framed> => {
-  const all: Array<Framer.Framed> = []
-  let pending = Framer.empty
-  for (const chunk of chunks) {
-    const [next, framed] = Framer.push(pending, chunk)
-    pending = next
-    all.push(...framed)
-  }
-  return all
+const frames = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<Framed> => {
+  const framer = new Framer()
+  return chunks.flatMap((chunk) => framer.push(chunk))
 }
 
 const text = (value: string): Uint8Array => Buffer.from(value)
@@ -55,19 +49,47 @@ describe("Framer", () => {
 
   it("keeps no more than the head's limit while no empty line comes", () => {
     const line = text(`X: ${"y".repeat(1020)}\r\n`)
-    let pending = Framer.empty
+    const framer = new Framer()
     let broken = 0
     for (let count = 0; count < 100 && broken === 0; count++) {
-      const [next, framed] = Framer.push(pending, line)
-      pending = next
-      broken = framed.length
-      expect(pending.length).toBeLessThanOrEqual(32_768)
+      broken = framer.push(line).length
+      expect(framer.waiting).toBeLessThanOrEqual(32_768)
     }
     expect(broken).toBe(1)
   })
 
+  it("reads the largest message when its bytes come one by one, and then keeps nothing", () => {
+    const start = `OPTIONS sip:a@example.com SIP/2.0\r\nX: ${"y".repeat(8000)}\r\nContent-Length: 57000\r\n\r\n`
+    const message = Buffer.concat([text(start), Buffer.alloc(57_000, "\r\n")])
+    const framer = new Framer()
+    const stream = Buffer.concat([message, text("\r\n\r\n"), bytes("lwsdisp")])
+    const framed = Array.from(stream, (byte) => framer.push(Uint8Array.of(byte))).flat()
+    expect(framed.map((each) => each._tag)).toEqual(["Message", "Ping", "Message"])
+    expect(framed[0]).toEqual({ _tag: "Message", bytes: new Uint8Array(message) })
+    expect(framer.waiting).toBe(0)
+  })
+
+  it("gives copies: later bytes of the stream do not change a message", () => {
+    const framer = new Framer()
+    const [message, other] = [bytes("lwsdisp"), bytes("wsinv")]
+    const first = framer.push(Buffer.concat([message, other.subarray(0, 100)]))
+    const chunk = Buffer.from(other.subarray(100))
+    const second = framer.push(chunk)
+    chunk.fill(0)
+    framer.push(message)
+    expect([...first, ...second]).toEqual([
+      { _tag: "Message", bytes: new Uint8Array(message) },
+      { _tag: "Message", bytes: new Uint8Array(other) }
+    ])
+  })
+
   it("answers pings whose bytes come one by one, and no single line break", () => {
     expect(frames([text("\r"), text("\n"), text("\r"), text("\n")])).toEqual([{ _tag: "Ping" }])
+    const framer = new Framer()
+    framer.push(text("\r\n"))
+    expect(framer.isInMessage).toBe(false)
+    framer.push(text("OPT"))
+    expect(framer.isInMessage).toBe(true)
     expect(frames([text("\r\n"), bytes("lwsdisp")]).map((each) => each._tag)).toEqual(["Message"])
   })
 })

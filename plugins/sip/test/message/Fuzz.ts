@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as fc from "fast-check"
 import { codecs } from "../../src/Codec.ts"
-import * as Framer from "../../src/message/Framer.ts"
+import { Framer } from "../../src/message/Framer.ts"
 import * as Parser from "../../src/message/Parser.ts"
 import { refusalOf } from "../../src/message/RequestCheck.ts"
 import { serialize } from "../../src/message/Serializer.ts"
@@ -57,7 +57,7 @@ const local: Negotiation.Local = {
 
 const parsesMessages = (bytes: Uint8Array): void => {
   const parsed = Parser.parse(bytes)
-  Framer.push(Framer.empty, bytes)
+  new Framer().push(bytes)
   if (parsed._tag !== "Message") return
   if (parsed.message._tag === "Request") refusalOf(parsed.message)
   const again = Parser.parse(serialize(parsed.message))

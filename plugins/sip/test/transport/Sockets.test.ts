@@ -12,13 +12,13 @@ const message = (callId: string): string =>
 const callIdOf = (bytes: Uint8Array): string => /Call-ID: (\S+)/.exec(Buffer.from(bytes).toString())?.[1] ?? ""
 
 /** A client's connection, with what it receives. */
-const connect = (port: number) =>
+const connect = (port: number, localAddress = "127.0.0.1") =>
   Effect.gen(function* () {
     const received = yield* Queue.unbounded<string>()
     const closed = yield* Deferred.make<void>()
     const socket = yield* Effect.acquireRelease(
       Effect.async<net.Socket>((resume) => {
-        const opened = net.connect(port, "127.0.0.1", () => resume(Effect.succeed(opened)))
+        const opened = net.connect({ port, host: "127.0.0.1", localAddress }, () => resume(Effect.succeed(opened)))
       }),
       (opened) => Effect.sync(() => opened.destroy())
     )
@@ -28,12 +28,17 @@ const connect = (port: number) =>
     return { socket, received, closed: Deferred.await(closed) }
   })
 
-const listening = (isAllowed: (address: string) => boolean = () => true) =>
+const listening = (
+  isAllowed: (address: string) => boolean = () => true,
+  options: Partial<Pick<Tcp.TcpOptions, "isKnown" | "messageMs">> = {}
+) =>
   Effect.gen(function* () {
     const messages = yield* Queue.unbounded<readonly [string, Source]>()
-    const tcp = yield* Tcp.listen("127.0.0.1", 0, isAllowed, (bytes, from) =>
+    const onMessage = (bytes: Uint8Array, from: Source): boolean => {
       Queue.unsafeOffer(messages, [callIdOf(bytes), from])
-    )
+      return options.isKnown?.(from.address) !== false || callIdOf(bytes).startsWith("password")
+    }
+    const tcp = yield* Tcp.listen({ address: "127.0.0.1", port: 0, isAllowed, onMessage, ...options })
     return { tcp, messages }
   })
 
@@ -76,6 +81,71 @@ describe("Tcp", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("closes a connection whose message is not complete in time, though bytes of it come, and keeps others", () =>
+    Effect.gen(function* () {
+      const { messages, tcp } = yield* listening(() => true, { messageMs: 200 })
+      const [slow, slowLater, good] = [yield* connect(tcp.port), yield* connect(tcp.port), yield* connect(tcp.port)]
+      slowLater.socket.write(message("first"))
+      expect((yield* Queue.take(messages))[0]).toBe("first")
+      good.socket.write(message("good"))
+      expect((yield* Queue.take(messages))[0]).toBe("good")
+      yield* Effect.forkScoped(
+        Effect.sync(() => [slow, slowLater].map(({ socket }) => socket.write("X"))).pipe(
+          Effect.zipRight(Effect.sleep(20)),
+          Effect.forever
+        )
+      )
+      yield* slow.closed
+      yield* slowLater.closed
+      good.socket.write(message("still"))
+      expect((yield* Queue.take(messages))[0]).toBe("still")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("closes connections of strangers that do not prove who they are, and keeps those that do", () =>
+    Effect.gen(function* () {
+      const { messages, tcp } = yield* listening(() => true, { messageMs: 200, isKnown: () => false })
+      const [silent, talking, phone] = [yield* connect(tcp.port), yield* connect(tcp.port), yield* connect(tcp.port)]
+      yield* Effect.forkScoped(
+        Effect.sync(() => talking.socket.write(message("stranger"))).pipe(
+          Effect.zipRight(Effect.sleep(20)),
+          Effect.forever
+        )
+      )
+      phone.socket.write(message("password"))
+      yield* silent.closed
+      yield* talking.closed
+      phone.socket.write(message("password-again"))
+      expect(
+        yield* Effect.repeat(
+          Effect.map(Queue.take(messages), ([id]) => id),
+          { until: (id) => id === "password-again" }
+        )
+      ).toBe("password-again")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("takes at most 500 connections of strangers, so that known peers connect", () =>
+    Effect.gen(function* () {
+      const { messages, tcp } = yield* listening(() => true, { isKnown: (address) => address === "127.0.0.2" })
+      const sources = ["127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4", "127.0.1.5", "127.0.1.6"]
+      const strangers = yield* Effect.forEach(sources, (source) =>
+        Effect.forEach(Array.from({ length: 100 }), () => connect(tcp.port, source))
+      )
+      for (const stranger of strangers[5] ?? []) yield* stranger.closed
+      const trunk = yield* connect(tcp.port, "127.0.0.2")
+      trunk.socket.write(message("trunk"))
+      expect((yield* Queue.take(messages))[0]).toBe("trunk")
+      // Who has proven it is a stranger no more, and leaves room for another.
+      const [phone] = strangers[0] ?? []
+      phone?.socket.write(message("password"))
+      expect((yield* Queue.take(messages))[0]).toBe("password")
+      const next = yield* connect(tcp.port, "127.0.1.6")
+      next.socket.write(message("next"))
+      expect((yield* Queue.take(messages))[0]).toBe("next")
+    }).pipe(Effect.scoped)
+  )
+
   it.live("reports that a message could not be sent", () =>
     Effect.gen(function* () {
       const { tcp } = yield* listening()
@@ -91,12 +161,7 @@ describe("Tcp", () => {
     Effect.gen(function* () {
       const { tcp } = yield* listening()
       const error = yield* Effect.flip(
-        Tcp.listen(
-          "127.0.0.1",
-          tcp.port,
-          () => true,
-          () => {}
-        )
+        Tcp.listen({ address: "127.0.0.1", port: tcp.port, isAllowed: () => true, onMessage: () => true })
       )
       expect(error).toMatchObject({ transport: "tcp", code: "EADDRINUSE" })
     }).pipe(Effect.scoped)
