@@ -23,7 +23,7 @@ const freePort = Effect.async<number>((resume) => {
 })
 
 it.scopedLive(
-  "SIP calls of a killed server are closed by its next start, which knows nothing of them and has their ports",
+  "after a kill the next start closes the records of SIP calls, answers them with 481, and takes new calls on the same ports",
   () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.freshUrl

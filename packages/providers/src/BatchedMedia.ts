@@ -16,7 +16,7 @@ const messageFrames = 5
 const firstFrames = 6
 
 /** How long the frames of a message that is not full wait for more, in milliseconds. */
-export const restMs = 60
+export const flushAfterMs = 60
 
 /**
  * The audio and the marks on their way to a carrier, in messages of 100 ms. A mark keeps its place between the frames. After
@@ -27,7 +27,7 @@ export const restMs = 60
  */
 export class BatchedMedia {
   readonly #frameBytes: number
-  readonly #rest: SharedTimeout
+  readonly #flushAfter: SharedTimeout
   readonly #now: () => number
   readonly #onMark: (name: string, outcome: "played" | "cleared") => void
   #connection: MediaConnection | undefined
@@ -39,20 +39,20 @@ export class BatchedMedia {
   #frames = 0
   #target = firstFrames
   #lastFrameAt = 0
-  #stopRest: (() => void) | undefined
+  #stopFlush: (() => void) | undefined
   /** Marks that are not confirmed: the names on the wire and those of the engine, in order. */
   #pending: Array<{ readonly wire: string; readonly name: string }> = []
   #marks = 0
 
-  /** `rest`: a timeout of {@link restMs}. `now` in milliseconds. */
+  /** `flushAfter`: a timeout of {@link flushAfterMs}. `now` in milliseconds. */
   constructor(options: {
     readonly frameBytes: number
-    readonly rest: SharedTimeout
+    readonly flushAfter: SharedTimeout
     readonly now: () => number
     readonly onMark: (name: string, outcome: "played" | "cleared") => void
   }) {
     this.#frameBytes = options.frameBytes
-    this.#rest = options.rest
+    this.#flushAfter = options.flushAfter
     this.#now = options.now
     this.#onMark = options.onMark
     this.#chunk = this.#emptyChunk()
@@ -72,10 +72,10 @@ export class BatchedMedia {
     this.#frames++
     this.#lastFrameAt = this.#now()
     if (this.#frames < this.#target) {
-      this.#stopRest ??= this.#rest.watch(
+      this.#stopFlush ??= this.#flushAfter.watch(
         () => this.#lastFrameAt,
         () => {
-          this.#stopRest = undefined
+          this.#stopFlush = undefined
           this.#flush()
           this.#target = firstFrames
         }
@@ -135,8 +135,8 @@ export class BatchedMedia {
   }
 
   #flush(): void {
-    this.#stopRest?.()
-    this.#stopRest = undefined
+    this.#stopFlush?.()
+    this.#stopFlush = undefined
     this.#endChunk()
     this.#frames = 0
     for (const one of this.#waiting.splice(0)) {
@@ -146,8 +146,8 @@ export class BatchedMedia {
   }
 
   #drop(): void {
-    this.#stopRest?.()
-    this.#stopRest = undefined
+    this.#stopFlush?.()
+    this.#stopFlush = undefined
     this.#waiting = []
     this.#chunkFrames = 0
     this.#frames = 0

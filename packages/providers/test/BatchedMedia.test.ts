@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { BatchedMedia, restMs } from "@svc/providers/BatchedMedia"
+import { BatchedMedia, flushAfterMs } from "@svc/providers/BatchedMedia"
 import * as SharedTimeout from "@svc/providers/SharedTimeout"
 import { Effect, TestClock } from "effect"
 
@@ -8,12 +8,12 @@ const frameBytes = 4
 /** A medium, what its connection got (the labels of audio, `#` before marks, `clear`), and what was confirmed. */
 const medium = Effect.gen(function* () {
   const clock = yield* Effect.clock
-  const rest = yield* SharedTimeout.make(restMs)
+  const flushAfter = yield* SharedTimeout.make(flushAfterMs)
   const sent: Array<string> = []
   const confirmed: Array<string> = []
   const media = new BatchedMedia({
     frameBytes,
-    rest,
+    flushAfter,
     now: () => clock.unsafeCurrentTimeMillis(),
     onMark: (name, outcome) => void confirmed.push(`${name} ${outcome}`)
   })
@@ -54,7 +54,7 @@ describe("BatchedMedia", () => {
       const { send, sent } = yield* medium
       yield* send(1, 8)
       expect(sent).toEqual(["1,2,3,4,5,6"])
-      yield* TestClock.adjust(restMs)
+      yield* TestClock.adjust(flushAfterMs)
       expect(sent).toEqual(["1,2,3,4,5,6", "7,8"])
       yield* send(9, 13)
       expect(sent).toHaveLength(2)

@@ -98,11 +98,11 @@ export class CallMedia {
   }
 
   /** Whether our descriptions put the peer on hold. */
-  get isHolding(): boolean {
+  get holdsPeer(): boolean {
     return this.#direction === "sendonly"
   }
 
-  set isHolding(on: boolean) {
+  set holdsPeer(on: boolean) {
     this.#direction = on ? "sendonly" : "sendrecv"
   }
 

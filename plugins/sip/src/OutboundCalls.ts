@@ -84,10 +84,10 @@ export const make = (context: CallContext, log: HostLog): Outbound => {
     const headers = headersFor(call, from)
     const attempt = { trunk, from, hasAlternative, uri, headers, codecs: [codec, ...more] } as const
     return OutgoingAttempt.place(context, call, attempt, progress).pipe(
-      Effect.catchAll(({ failure, isElsewhere, isUnreached }) => {
+      Effect.catchAll(({ failure, canTryNextTrunk, isUnreached }) => {
         if (isUnreached && context.trunks.includes(trunk)) downUntil.set(trunk, context.signaling.now() + downMs)
         const [next] = others
-        if (!isElsewhere || next === undefined) return Effect.fail(failure)
+        if (!canTryNextTrunk || next === undefined) return Effect.fail(failure)
         log.warning(`SIP: the call goes on to ${next.uri}, because ${uri} failed: ${failure.reason}`, {
           call_id: call.callId
         })

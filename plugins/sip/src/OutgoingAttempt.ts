@@ -17,12 +17,12 @@ import { adviceOf, advised, audioIn } from "./TrunkAdvice.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
 /**
- * A call was not answered. `isElsewhere`: the next trunk may be tried, because this one was not available.
+ * A call was not answered. `canTryNextTrunk`: the next trunk may be tried, because this one was not available.
  * `isUnreached`: no response came at all.
  */
 export class AttemptFailed extends Data.TaggedError("AttemptFailed")<{
   readonly failure: DialFailed
-  readonly isElsewhere: boolean
+  readonly canTryNextTrunk: boolean
   readonly isUnreached: boolean
 }> {}
 
@@ -83,7 +83,7 @@ export const place = (
     }).pipe(
       Effect.mapError(({ message }) => {
         const failure = new DialFailed({ outcome: "failed", reason: message })
-        return new AttemptFailed({ failure, isElsewhere: false, isUnreached: false })
+        return new AttemptFailed({ failure, canTryNextTrunk: false, isUnreached: false })
       })
     )
     const command = (given: Call.Command): void =>
@@ -92,7 +92,7 @@ export const place = (
       ...callOptions(context, { call: id, peer, trunk, user: call.from }),
       command
     })
-    const refuse = (status: number, reason: string, isElsewhere: boolean, isUnreached = false): void => {
+    const refuse = (status: number, reason: string, canTryNextTrunk: boolean, isUnreached = false): void => {
       const why = isUnreached ? (signaling.problemOf(id) ?? reason) : reason
       const advice = adviceOf(trunk, status, isUnreached)
       const text = advised(why === "" ? `the trunk answered ${status}` : why, advice)
@@ -102,7 +102,7 @@ export const place = (
         })
       }
       const failure = new DialFailed({ outcome: outcomeOf(status), reason: text, code: String(status) })
-      Deferred.unsafeDone(outcome, new AttemptFailed({ failure, isElsewhere, isUnreached }))
+      Deferred.unsafeDone(outcome, new AttemptFailed({ failure, canTryNextTrunk, isUnreached }))
     }
     const hangup = (): void => command({ _tag: "Hangup", reason: "given up" })
     const onAnswer = (sdp: Uint8Array): void => {

@@ -10,7 +10,7 @@ export interface PhoneTargets {
   readonly at: (target: string) => ReadonlyArray<Binding> | undefined
 }
 
-/** A phone as a call goes to it: at the place its REGISTER came from, which NAT lets through. */
+/** A phone as a call goes to it: at the address that its REGISTER came from, which NAT lets through. */
 export const routeTo = ({ contact, peer }: Binding): { readonly route: Trunk; readonly uri: string } => {
   const params = peer.transport === "udp" ? [] : [{ name: "transport", value: peer.transport }]
   const uri = Uri.make(bracketed(peer.address), { port: peer.port, params })

@@ -55,9 +55,9 @@ export class SipCall {
   #attended: ((progress: Transfer.Progress) => void) | undefined
   /** Ends of this call that wait for the outcome of an attended transfer to its peer. */
   #waitingEnds: Array<() => void> | undefined
-  #isHeld = false
+  #isHeldByPeer = false
   /** Whether the peer is to be held by us. */
-  #holds = false
+  #wantsPeerOnHold = false
   /** While an offer of hold waits for its answer: how often it may be made again. */
   #offersLeft: number | undefined
   /** The peer has asked for an offer in the call, and answers it in its ACK. */
@@ -129,7 +129,7 @@ export class SipCall {
       hangup: (reason) => this.#hangup(reason),
       sendDtmf: (digits) => this.#sendDigits(digits),
       hold: (on) => {
-        this.#holds = on
+        this.#wantsPeerOnHold = on
         if (this.#offersLeft === undefined) this.#offerHold(maxHoldOffers)
       },
       ...(refer === undefined
@@ -308,9 +308,9 @@ export class SipCall {
 
   /** Offers hold or its end, unless the peer is in that state already. `left`: how often it may be offered. */
   #offerHold(left: number): void {
-    if (this.events.isOver || left === 0 || this.#holds === this.#media.isHolding) return
+    if (this.events.isOver || left === 0 || this.#wantsPeerOnHold === this.#media.holdsPeer) return
     this.#offersLeft = left - 1
-    this.#media.isHolding = this.#holds
+    this.#media.holdsPeer = this.#wantsPeerOnHold
     this.#options.command({ _tag: "Offer", sdp: this.#media.offer() })
   }
 
@@ -319,7 +319,7 @@ export class SipCall {
     if (this.#offersLeft === undefined) return
     const left = this.#offersLeft
     this.#offersLeft = undefined
-    this.#media.isHolding = !this.#media.isHolding
+    this.#media.holdsPeer = !this.#media.holdsPeer
     if (status === 491) this.#options.later(holdAgainMs, () => this.#offerHold(left))
   }
 
@@ -328,8 +328,8 @@ export class SipCall {
     const isHeld = direction === "recvonly" || direction === "inactive"
     this.#expectMedia()
     // Held by us, the peer answers accordingly.
-    if (isHeld === this.#isHeld || this.#media.isHolding) return
-    this.#isHeld = isHeld
+    if (isHeld === this.#isHeldByPeer || this.#media.holdsPeer) return
+    this.#isHeldByPeer = isHeld
     this.events.emit({ _tag: "Hold", on: isHeld })
   }
 

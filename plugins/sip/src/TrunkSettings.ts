@@ -59,19 +59,19 @@ const field = {
   Register: firstTrunk.register
 }
 
-const places = ["2", "3", "4", "5", "6", "7", "8", "9"] as const
+const indexes = ["2", "3", "4", "5", "6", "7", "8", "9"] as const
 
-type Place = (typeof places)[number]
+type Index = (typeof indexes)[number]
 
-type Fields = { readonly [P in Place as `trunk${P}Uri`]: typeof field.Uri } & {
-  readonly [P in Place as `trunk${P}Username`]: typeof field.Username
-} & { readonly [P in Place as `trunk${P}Password`]: typeof field.Password } & {
-  readonly [P in Place as `trunk${P}Numbers`]: typeof field.Numbers
-} & { readonly [P in Place as `trunk${P}Register`]: typeof field.Register }
+type Fields = { readonly [I in Index as `trunk${I}Uri`]: typeof field.Uri } & {
+  readonly [I in Index as `trunk${I}Username`]: typeof field.Username
+} & { readonly [I in Index as `trunk${I}Password`]: typeof field.Password } & {
+  readonly [I in Index as `trunk${I}Numbers`]: typeof field.Numbers
+} & { readonly [I in Index as `trunk${I}Register`]: typeof field.Register }
 
 /** The settings of further trunks: `SVC_SIP_TRUNK2_URI`, `SVC_SIP_TRUNK2_REGISTER` and so on. */
 export const furtherTrunks = Object.fromEntries(
-  places.flatMap((place) => Object.entries(field).map(([name, schema]) => [`trunk${place}${name}`, schema]))
+  indexes.flatMap((index) => Object.entries(field).map(([name, schema]) => [`trunk${index}${name}`, schema]))
   // The names are those of the type; the compiler cannot compute them.
 ) as unknown as Fields
 
@@ -102,15 +102,15 @@ export const configuredTrunks = (settings: TrunkSettings): ReadonlyArray<Configu
     numbers: numbersOf(settings.trunkNumbers ?? ""),
     register: settings.register ?? false
   }
-  const further = places.map(
-    (place): ConfiguredTrunk => ({
-      variable: `SVC_SIP_TRUNK${place}`,
-      registerVariable: `SVC_SIP_TRUNK${place}_REGISTER`,
-      uri: settings[`trunk${place}Uri`],
-      username: settings[`trunk${place}Username`],
-      password: settings[`trunk${place}Password`],
-      numbers: numbersOf(settings[`trunk${place}Numbers`] ?? ""),
-      register: settings[`trunk${place}Register`] ?? false
+  const further = indexes.map(
+    (index): ConfiguredTrunk => ({
+      variable: `SVC_SIP_TRUNK${index}`,
+      registerVariable: `SVC_SIP_TRUNK${index}_REGISTER`,
+      uri: settings[`trunk${index}Uri`],
+      username: settings[`trunk${index}Username`],
+      password: settings[`trunk${index}Password`],
+      numbers: numbersOf(settings[`trunk${index}Numbers`] ?? ""),
+      register: settings[`trunk${index}Register`] ?? false
     })
   )
   return [first, ...further].filter(

@@ -29,12 +29,12 @@ export interface CallNetwork {
   /** Milliseconds. */
   readonly now: () => number
   /** For audio that waits for more. */
-  readonly rest: SharedTimeout
+  readonly flushAfter: SharedTimeout
   /** For transfers without an outcome. */
   readonly transferLimit: SharedTimeout
   readonly log: Host["log"]
   readonly files: CallFiles
-  readonly onRetaken: () => void
+  readonly onStreamReplaced: () => void
   /** The calls whose media flows, or is to flow again. */
   readonly live: Set<{ readonly check: () => void; readonly shutDown: Effect.Effect<void> }>
 }

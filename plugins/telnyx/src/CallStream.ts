@@ -58,7 +58,7 @@ export class CallStream {
     this.#listener = options.listener
     this.#batches = new BatchedMedia({
       frameBytes: frameBytes(options.codec.format),
-      rest: network.rest,
+      flushAfter: network.flushAfter,
       now: network.now,
       onMark: (name, outcome) => this.#listener.emit({ _tag: "Mark", name, outcome })
     })

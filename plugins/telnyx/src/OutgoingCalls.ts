@@ -31,7 +31,7 @@ const failedBy = (payload: CallPayload): DialFailed => {
 export const make = (options: {
   readonly network: CallNetwork
   readonly api: TelnyxApi
-  readonly detection: NonNullable<Settings["answeringMachineDetection"]>
+  readonly detection: NonNullable<Settings["machineDetection"]>
   readonly connectionOf: (number: string) => Effect.Effect<string | undefined>
   readonly isAlive: CallOptions["isAlive"]
 }): Outbound => {

@@ -27,7 +27,7 @@ export const Settings = Schema.Struct({
   ),
   connectionId: Schema.optionalWith(Schema.NonEmptyString, { exact: true }),
   messagingProfileId: Schema.optionalWith(Schema.NonEmptyString, { exact: true }),
-  answeringMachineDetection: Schema.optionalWith(Schema.Literal("detect", "premium", "disabled"), { exact: true })
+  machineDetection: Schema.optionalWith(Schema.Literal("detect", "premium", "disabled"), { exact: true })
 })
 
 export type Settings = typeof Settings.Type

@@ -6,7 +6,7 @@ import * as TelnyxTelephony from "./TelnyxTelephony.ts"
  * Telephony by Telnyx.
  *
  * Settings: `SVC_TELNYX_API_KEY`, `SVC_TELNYX_PUBLIC_KEY`, `SVC_TELNYX_API_URL`, `SVC_TELNYX_CONNECTION_ID`,
- * `SVC_TELNYX_MESSAGING_PROFILE_ID`, `SVC_TELNYX_ANSWERING_MACHINE_DETECTION`. See README.md.
+ * `SVC_TELNYX_MESSAGING_PROFILE_ID`, `SVC_TELNYX_MACHINE_DETECTION`. See README.md.
  */
 export default Plugin.make({
   name: "telnyx",

@@ -259,25 +259,25 @@ export class TelnyxCall implements CallListener {
     this.#emit({ _tag: "Media", on: false })
     // The transfer may have closed it; if the transfer fails, another stream is requested.
     if (this.#transfer !== undefined) return
-    const isTooSoon = this.#network.now() - this.#startedAt < leastStreamMs && this.#hasRetaken
+    const isTooSoon = this.#network.now() - this.#startedAt < leastStreamMs && this.#hasReplacedStream
     this.#network.fork(
       Effect.zipRight(
         Effect.sleep(hangupGrace),
         isTooSoon
           ? Effect.sync(() => this.#fail(`${reason}, twice in ${leastStreamMs / 1000} s`))
-          : this.#retake(reason)
+          : this.#replaceStream(reason)
       )
     )
   }
 
-  #hasRetaken = false
+  #hasReplacedStream = false
 
   /** Requests another stream; without one the call ends. */
-  #retake(reason: string): Effect.Effect<void> {
+  #replaceStream(reason: string): Effect.Effect<void> {
     return Effect.gen(this, function* () {
       const id = this.#id
       if (this.#state !== "live" || id === undefined) return
-      this.#hasRetaken = true
+      this.#hasReplacedStream = true
       this.#started = Deferred.unsafeMake<void>(FiberId.none)
       const started = Deferred.await(this.#started)
       const asked = yield* Effect.either(
@@ -295,7 +295,7 @@ export class TelnyxCall implements CallListener {
         onSuccess: () => true,
         onTimeout: () => false
       })
-      if (isThere) this.#network.onRetaken()
+      if (isThere) this.#network.onStreamReplaced()
       else this.#fail(`${reason}, and Telnyx opened no other`)
     })
   }
@@ -386,7 +386,7 @@ export class TelnyxCall implements CallListener {
     }
     // The agent can go on only when there is media again.
     this.#network.fork(
-      Effect.map(this.#retake("the transfer had closed the media connection"), () => {
+      Effect.map(this.#replaceStream("the transfer had closed the media connection"), () => {
         if (this.#state !== "over") this.#events.emit(progress)
       })
     )

@@ -36,7 +36,7 @@ export const layer = (settings: Settings, host: Host): Layer.Layer<Telephony, Pl
   Layer.scoped(
     Telephony,
     Effect.gen(function* () {
-      const { answeringMachineDetection = "detect", connectionId, messagingProfileId } = settings
+      const { machineDetection = "detect", connectionId, messagingProfileId } = settings
       const key = publicKeyOf(settings.publicKey)
       if (key === undefined) {
         return yield* new PluginError({ plugin: "telnyx", reason: "SVC_TELNYX_PUBLIC_KEY is no public key" })
@@ -49,7 +49,7 @@ export const layer = (settings: Settings, host: Host): Layer.Layer<Telephony, Pl
       const refused = host.metrics.counter("webhooks_refused", {
         description: "Webhooks without a valid signature"
       })
-      const retaken = host.metrics.counter("streams_reopened", {
+      const replaced = host.metrics.counter("streams_reopened", {
         description: "Media streams that were asked for again in a call"
       })
       const baseUrl = host.baseUrl ?? ""
@@ -64,11 +64,11 @@ export const layer = (settings: Settings, host: Host): Layer.Layer<Telephony, Pl
         webhookUrl,
         fork: (effect) => void fork(effect),
         now: () => clock.unsafeCurrentTimeMillis(),
-        rest: yield* SharedTimeout.make(BatchedMedia.restMs),
+        flushAfter: yield* SharedTimeout.make(BatchedMedia.flushAfterMs),
         transferLimit: yield* SharedTimeout.make(Transfer.outcomeMs),
         log: host.log,
         files: CallFiles.make(join(host.folder, "calls")),
-        onRetaken: () => retaken.add(),
+        onStreamReplaced: () => replaced.add(),
         live: new Set()
       }
       const { left } = network.files
@@ -124,7 +124,7 @@ export const layer = (settings: Settings, host: Host): Layer.Layer<Telephony, Pl
         outbound: OutgoingCalls.make({
           network,
           api,
-          detection: answeringMachineDetection,
+          detection: machineDetection,
           connectionOf: connections.of,
           isAlive
         }),

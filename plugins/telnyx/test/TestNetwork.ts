@@ -42,11 +42,11 @@ export const testNetwork: Effect.Effect<TestNetwork, never, Scope.Scope> = Effec
       webhookUrl: "https://svc.test/telephony/telnyx/voice",
       fork: (effect) => void fork(effect),
       now: () => clock.unsafeCurrentTimeMillis(),
-      rest: yield* SharedTimeout.make(60),
+      flushAfter: yield* SharedTimeout.make(60),
       transferLimit: yield* SharedTimeout.make(28_000),
       log: host.log,
       files: { add: () => Effect.void, remove: () => Effect.void, left: Effect.succeed([]) },
-      onRetaken: () => {},
+      onStreamReplaced: () => {},
       live: new Set()
     }
   }

@@ -24,7 +24,7 @@ export type DestinationState = "answered" | "ringing" | "none" | "unknown"
 export interface CallNetwork {
   /** Milliseconds. */
   readonly now: () => number
-  readonly rest: SharedTimeout
+  readonly flushAfter: SharedTimeout
   /**
    * A TwiML that connects the call with a new stream, which is given to `connected`. `sid`: of the call, if it is known.
    * `forget`: the stream is no longer expected.

@@ -34,17 +34,17 @@ export class MediaStream {
 
   constructor(options: {
     readonly now: () => number
-    readonly rest: SharedTimeout
+    readonly flushAfter: SharedTimeout
     readonly listener: StreamListener
   }) {
-    const { listener, now, rest } = options
+    const { listener, now, flushAfter } = options
     this.#now = now
     this.#listener = listener
     this.heardAt = now()
     this.connectedAt = now()
     this.#media = new BatchedMedia({
       frameBytes: frameBytes(mulaw8k),
-      rest,
+      flushAfter,
       now,
       onMark: (name, outcome) => listener.onEvent({ _tag: "Mark", name, outcome })
     })

@@ -72,7 +72,7 @@ export class TwilioCall {
     this.#callerId = options.callerId
     this.#stream = new MediaStream({
       now: network.now,
-      rest: network.rest,
+      flushAfter: network.flushAfter,
       listener: {
         onEvent: (event) => this.#emit(event),
         onStop: () => this.#stopped(),

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { mulaw8k } from "@svc/providers/Audio"
-import { restMs } from "@svc/providers/BatchedMedia"
+import { flushAfterMs } from "@svc/providers/BatchedMedia"
 import { ExpectedSockets, tokenMs } from "@svc/providers/ExpectedSockets"
 import type { Host } from "@svc/providers/Host"
 import type { Route } from "@svc/providers/Route"
@@ -54,7 +54,7 @@ export const make = (options: {
     const { api, detectsMachines, host, webhooks } = options
     const clock = yield* Effect.clock
     const now = (): number => clock.unsafeCurrentTimeMillis()
-    const rest = yield* SharedTimeout.make(restMs)
+    const flushAfter = yield* SharedTimeout.make(flushAfterMs)
     const requests = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(requests)<never>()
     const incoming = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
@@ -97,7 +97,7 @@ export const make = (options: {
     }
     const network: CallNetwork = {
       now,
-      rest,
+      flushAfter,
       connect: (sid, connected) => {
         const token = sockets.expect((socket, data) => {
           const start = readStreamMessage(data)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { restMs } from "@svc/providers/BatchedMedia"
+import { flushAfterMs } from "@svc/providers/BatchedMedia"
 import type { RouteSocket } from "@svc/providers/Route"
 import * as SharedTimeout from "@svc/providers/SharedTimeout"
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ import { listen, summary } from "./TestCalls.ts"
 
 /** A call that transfers, with a clock and answers of Twilio that the test sets. */
 const transferring = Effect.gen(function* () {
-  const rest = yield* SharedTimeout.make(restMs)
+  const flushAfter = yield* SharedTimeout.make(flushAfterMs)
   let now = 0
   const asked: Array<(state: DestinationState) => void> = []
   const updates: Array<string> = []
@@ -30,7 +30,7 @@ const transferring = Effect.gen(function* () {
     streamSid: "MZ1",
     network: {
       now: () => now,
-      rest,
+      flushAfter,
       connect: () => ({ twiml: "connect", forget: () => {} }),
       dial: () => "dial",
       update: (_, twiml) => void updates.push(twiml),

@@ -10,7 +10,7 @@ const refusedMs = 10 * 60_000
 /** Requests and destinations that are remembered at most. */
 const maxRemembered = 1000
 
-const placeOf = ({ address, port }: Peer): string => `${address} ${port}`
+const destinationOf = ({ address, port }: Peer): string => `${address} ${port}`
 
 const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
   map.delete(key)
@@ -27,7 +27,7 @@ export class LargeRequests {
   /** Where a request of this size goes, that was to go to `peer`. */
   peerFor(bytes: number, peer: Peer, now: number): Peer {
     if (peer.transport !== "udp" || bytes <= maxUdpBytes) return peer
-    return now < (this.#refusedUntil.get(placeOf(peer)) ?? 0) ? peer : { ...peer, transport: "tcp" }
+    return now < (this.#refusedUntil.get(destinationOf(peer)) ?? 0) ? peer : { ...peer, transport: "tcp" }
   }
 
   /** A request with this branch has gone to `peer` over TCP instead of UDP. */
@@ -45,7 +45,7 @@ export class LargeRequests {
     const sent = this.#sent.get(branch)
     if (sent === undefined) return undefined
     this.#sent.delete(branch)
-    remember(this.#refusedUntil, placeOf(sent.peer), now + refusedMs)
+    remember(this.#refusedUntil, destinationOf(sent.peer), now + refusedMs)
     return sent
   }
 }

@@ -9,7 +9,7 @@ const longestBackOffMs = 5 * 60_000
 /** Requests and servers that are remembered at most. */
 const maxRemembered = 10_000
 
-const placeOf = ({ address, port, transport }: Peer): string => `${transport} ${address} ${port}`
+const destinationOf = ({ address, port, transport }: Peer): string => `${transport} ${address} ${port}`
 
 const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
   map.delete(key)
@@ -37,9 +37,9 @@ export class Targets {
     if (peers.length < 2) return peers
     const known = this.#answered.get(callId)
     const rank = (peer: Peer): number => {
-      const place = placeOf(peer)
-      if (now < (this.#down.get(place)?.until ?? 0)) return 2
-      return place === known ? 0 : 1
+      const destination = destinationOf(peer)
+      if (now < (this.#down.get(destination)?.until ?? 0)) return 2
+      return destination === known ? 0 : 1
     }
     return peers.toSorted((a, b) => rank(a) - rank(b))
   }
@@ -58,14 +58,14 @@ export class Targets {
 
   /** The server has answered. */
   isUp({ located, peer }: Pending): void {
-    this.#down.delete(placeOf(peer))
-    remember(this.#answered, Message.callId(located.request), placeOf(peer))
+    this.#down.delete(destinationOf(peer))
+    remember(this.#answered, Message.callId(located.request), destinationOf(peer))
   }
 
   /** The server did not answer, or asked for a pause of some seconds. */
   isDown(peer: Peer, now: number, seconds?: number): void {
-    const failures = (this.#down.get(placeOf(peer))?.failures ?? 0) + 1
+    const failures = (this.#down.get(destinationOf(peer))?.failures ?? 0) + 1
     const pause = seconds === undefined ? backOffMs * 2 ** Math.min(failures - 1, 10) : seconds * 1000
-    remember(this.#down, placeOf(peer), { until: now + Math.min(pause, longestBackOffMs), failures })
+    remember(this.#down, destinationOf(peer), { until: now + Math.min(pause, longestBackOffMs), failures })
   }
 }

@@ -16,8 +16,8 @@ export interface KeyPair {
 export class MediaKeys {
   readonly encryption: Encryption
   #offered: ReadonlyArray<CryptoLine> = []
-  /** Our key in use, and the place of the peer that has it. */
-  #outgoing: { readonly line: CryptoLine; readonly place: string } | undefined
+  /** Our key in use, and the destination whose peer has it. */
+  #outgoing: { readonly line: CryptoLine; readonly destination: string } | undefined
   #protocol: string | undefined
 
   constructor(encryption: Encryption) {
@@ -47,7 +47,7 @@ export class MediaKeys {
   }
 
   /**
-   * Takes an offer. Our key stays while the peer is at the same place and wants the same suite: another place cannot know
+   * Takes an offer. Our key stays while audio goes to the same destination and its suite is the same: another one cannot know
    * how often our sequence numbers have wrapped (RFC 4568, 7.1.4).
    */
   answered(agreed: Agreed): KeyPair | undefined {
@@ -55,7 +55,8 @@ export class MediaKeys {
     if (srtp === undefined) return this.#use(agreed, undefined)
     const { keys, tag } = srtp.line
     const kept = this.#outgoing
-    const stays = kept !== undefined && kept.place === this.#placeOf(agreed) && kept.line.keys.suite === keys.suite
+    const stays =
+      kept !== undefined && kept.destination === this.#destinationOf(agreed) && kept.line.keys.suite === keys.suite
     return this.#use(agreed, { tag, keys: stays ? kept.line.keys : keysOf(keys.suite, randomBytes(30)) })
   }
 
@@ -71,13 +72,13 @@ export class MediaKeys {
       this.#protocol = undefined
       return undefined
     }
-    this.#outgoing = { line, place: this.#placeOf(agreed) }
+    this.#outgoing = { line, destination: this.#destinationOf(agreed) }
     this.#protocol = srtp.protocol
     return { outgoing: line.keys, incoming: srtp.line.keys }
   }
 
-  /** On hold the peer may give no place, and has the one before. */
-  #placeOf({ remote }: Agreed): string {
-    return remote === null ? (this.#outgoing?.place ?? "") : `${remote.address} ${remote.port}`
+  /** On hold the peer may name no destination, and keeps the one before. */
+  #destinationOf({ remote }: Agreed): string {
+    return remote === null ? (this.#outgoing?.destination ?? "") : `${remote.address} ${remote.port}`
   }
 }
