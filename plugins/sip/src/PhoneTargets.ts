@@ -6,7 +6,7 @@ import { bracketed } from "./transport/LocalAddress.ts"
 
 /** How calls find the phones that have registered with us. */
 export interface PhoneTargets {
-  /** The phones at an address such as `sip:anna@192.0.2.1`; undefined: it is none of ours. */
+  /** The phones at an address such as `sip:anna@192.0.2.1`, or with a number; undefined: it is none of ours. */
   readonly at: (target: string) => ReadonlyArray<Binding> | undefined
 }
 
@@ -18,13 +18,15 @@ export const routeTo = ({ contact, peer }: Binding): { readonly route: Trunk; re
   return { route, uri: Uri.text({ ...uri, user: contact.user }) }
 }
 
-/** The phones of these users, at the address that they registered, and at addresses of this machine. */
+/** The phones of these users, at their numbers, at the address that they registered, and at addresses of this machine. */
 export const make = (
-  { passwords, registrar }: Users,
+  { numbers, passwords, registrar }: Users,
   now: () => number,
   addressFor: (peer: string) => string
 ): PhoneTargets => ({
   at: (target) => {
+    const owner = numbers.get(target)
+    if (owner !== undefined) return registrar.phones(owner, now())
     const uri = Uri.parse(target)
     if (uri?._tag !== "Sip" || uri.user === undefined || !passwords.has(uri.user)) return undefined
     const phones = registrar.phones(uri.user, now())

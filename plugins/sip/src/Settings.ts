@@ -72,7 +72,10 @@ export const Settings = Schema.Struct({
   ...firstTrunk,
   users: optional(
     Schema.Redacted(
-      text((value) => usersOf(value) !== undefined, "must be names and passwords, such as anna:secret,door:other")
+      text(
+        (value) => usersOf(value) !== undefined,
+        "must be names and passwords, such as anna:secret,door:other:+4930123456, each name and number once"
+      )
     )
   ),
   usersDigest: optional(Schema.Literal("MD5", "SHA-256", "SHA-256,MD5")),

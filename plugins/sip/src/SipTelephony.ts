@@ -111,9 +111,9 @@ export const layer = (
       const trunks = trunksOf(settings, transports)
       if ("problem" in trunks) return yield* failed(trunks.problem)
       const sources = yield* TrunkSources.make(trunks, names, transports)
-      const passwords = settings.users === undefined ? undefined : usersOf(Redacted.value(settings.users))
+      const given = settings.users === undefined ? undefined : usersOf(Redacted.value(settings.users))
       const algorithms = algorithmsOf(settings.usersDigest)
-      const users = passwords === undefined ? undefined : { passwords, algorithms, registrar: new Registrar() }
+      const users = given === undefined ? undefined : { ...given, algorithms, registrar: new Registrar() }
       // Phones with passwords use them also on private networks.
       const unset = users === undefined ? privateRanges : []
       const isInRange = matcher(allow === undefined ? unset : allowOf(allow))

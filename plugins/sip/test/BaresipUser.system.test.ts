@@ -4,12 +4,12 @@ import { Effect, Redacted, Schedule, Stream } from "effect"
 import { absent, isInstalled, start, until } from "./BaresipPhone.ts"
 import { answerNext, PeerCall, telephonyOf } from "./PeerCall.ts"
 
-const settings = { rtpPorts: "32200-32299", users: Redacted.make("anna:right") }
+const settings = { rtpPorts: "32200-32299", users: Redacted.make("anna:right:+12025550123") }
 
 const account = (password: string) => `;auth_user=anna;auth_pass=${password};regint=60`
 
 describe.skipIf(!isInstalled)(isInstalled ? "a softphone with a name and password" : absent, () => {
-  it.scopedLive("registers, is called at its address, and calls", () =>
+  it.scopedLive("registers, is called at its number, and calls", () =>
     Effect.gen(function* () {
       const { port, telephony } = yield* telephonyOf(settings)
       const address = `sip:anna@127.0.0.1:${port}`
@@ -22,11 +22,13 @@ describe.skipIf(!isInstalled)(isInstalled ? "a softphone with a name and passwor
           Effect.sync(() => phone.command("accept"))
         )
       )
-      const leg = yield* outbound.dial({ callId: "call", to: address, from: "+12025550100", formats: legFormats }).pipe(
-        // It has not registered yet.
-        Effect.retry(Schedule.spaced("50 millis")),
-        Effect.timeout("20 seconds")
-      )
+      const leg = yield* outbound
+        .dial({ callId: "call", to: "+12025550123", from: "+12025550100", formats: legFormats })
+        .pipe(
+          // It has not registered yet.
+          Effect.retry(Schedule.spaced("50 millis")),
+          Effect.timeout("20 seconds")
+        )
       const called = new PeerCall(leg)
       yield* called.playTone
       yield* until("the tone comes back", () => called.sounding > 10)

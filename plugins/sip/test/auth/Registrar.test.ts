@@ -68,12 +68,27 @@ describe("Registrar", () => {
 
 describe("usersOf", () => {
   it("reads names and passwords, which may have a colon, and refuses what is malformed", () => {
-    expect([...(usersOf("anna:a:b, door:c") ?? [])]).toEqual([
+    expect([...(usersOf("anna:a:b, door:c")?.passwords ?? [])]).toEqual([
       ["anna", "a:b"],
       ["door", "c"]
     ])
     for (const bad of ["", ",", "anna", "anna:", ":secret", "a b:secret", "anna:a,anna:b"]) {
       expect([bad, usersOf(bad)]).toEqual([bad, undefined])
     }
+  })
+
+  it("reads the number of a phone after its password, each number once", () => {
+    expect(usersOf("anna:secret:+4930123456, door:a:b:+12025550123,hall:x:+49")).toEqual({
+      passwords: new Map([
+        ["anna", "secret"],
+        ["door", "a:b"],
+        ["hall", "x:+49"]
+      ]),
+      numbers: new Map([
+        ["+4930123456", "anna"],
+        ["+12025550123", "door"]
+      ])
+    })
+    expect(usersOf("anna:x:+4930123456,door:y:+4930123456")).toBeUndefined()
   })
 })
