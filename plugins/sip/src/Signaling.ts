@@ -162,7 +162,10 @@ export const open = (
               problem(effect.call, reason)
               perform(agent.unreachable(effect, now()))
             },
-            onSuccess: (peers) => perform(agent.send(effect, peers, now()))
+            onSuccess: (peers) => {
+              problems.delete(effect.call)
+              perform(agent.send(effect, peers, now()))
+            }
           })
         )
       )

@@ -8,7 +8,7 @@ import * as Message from "./message/Message.ts"
 import * as Uri from "./message/Uri.ts"
 import type { Signaling } from "./Signaling.ts"
 import { addressAt, type Trunk } from "./Trunk.ts"
-import { adviceOf, advised } from "./TrunkAdvice.ts"
+import { adviceOf, advised, unreachedText } from "./TrunkAdvice.ts"
 
 /** How long a trunk may take to answer. */
 const deadline = "10 seconds"
@@ -72,7 +72,8 @@ export const make = (signaling: () => Signaling): TrunkProbe => {
       const { answer, trunk } = asked
       const done = (health: Health): void => Deferred.unsafeDone(answer, Effect.succeed(health))
       if (event._tag === "Failed") {
-        done(failedWith(trunk, event.reason === "timeout" ? "does not answer" : "cannot be reached", 503, true))
+        const text = unreachedText(trunk, event.reason, signaling().problemOf(event.call))
+        done(failedWith(trunk, `did not answer OPTIONS: ${text}`, 503, true))
         return
       }
       const { reason, status } = event.response

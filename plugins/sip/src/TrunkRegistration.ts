@@ -11,7 +11,7 @@ import * as Uri from "./message/Uri.ts"
 import type { Signaling } from "./Signaling.ts"
 import type { TrunkStatus } from "./Status.ts"
 import { addressAt, hostOf, type Trunk, transportOf } from "./Trunk.ts"
-import { adviceOf, advised } from "./TrunkAdvice.ts"
+import { adviceOf, advised, unreachedText } from "./TrunkAdvice.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
 /** How often a registration looks at its time, and how long it may take to end. */
@@ -45,10 +45,11 @@ export const start = (
     const problemOf = (failure: string): string => {
       const status = Number(/^\d{3}/.exec(failure)?.[0] ?? 0)
       const advice = status === 404 ? `check ${trunk.variable}_URI` : adviceOf(trunk, status, status === 0)
-      return advised(`the trunk of ${trunk.variable}_URI refused to register us: ${failure}`, advice)
+      const outcome = status === 0 ? "did not register us" : "refused to register us"
+      return advised(`the trunk of ${trunk.variable}_URI ${outcome}: ${failure}`, advice)
     }
     const random = (): string => randomBytes(16).toString("hex")
-    let [is, requests] = Registration.start({
+    const [first, requests] = Registration.start({
       registrar: Uri.text({ ...trunk.uri, user: undefined }),
       address: addressAt(trunk, user),
       contact: contact({
@@ -63,6 +64,7 @@ export const start = (
       tag: random().slice(0, 16),
       salt: random()
     })
+    let is = first
     const send = (all: ReadonlyArray<Request>): void => {
       for (const request of all) signaling.perform(signaling.agent.request(owner, request))
     }
@@ -77,17 +79,15 @@ export const start = (
       if (is.state !== "registering") settled.unsafeOpen()
       send(more)
     }
-    const begin = requests
-    requests = []
-    send(begin)
-    yield* Effect.forkScoped(
-      Effect.forever(
-        Effect.zipRight(
-          Effect.sleep(pollEvery),
-          Effect.sync(() => keep(Registration.advance(is, signaling.now())))
-        )
+    const polling = Effect.forever(
+      Effect.zipRight(
+        Effect.sleep(pollEvery),
+        Effect.sync(() => keep(Registration.advance(is, signaling.now())))
       )
     )
+    // Not before the owner has what this returns, and passes events to it: DNS may answer at once.
+    const begin = Effect.sync(() => send(requests))
+    yield* Effect.forkScoped(Effect.zipRight(begin, polling))
     yield* Effect.addFinalizer(() =>
       Effect.zipRight(
         Effect.sync(() => keep(Registration.stop(is))),
@@ -110,13 +110,8 @@ export const start = (
           keep(Registration.response(is, event.sent, event.response, signaling.now()))
         }
         if (event._tag === "Failed" && event.call === owner) {
-          keep(
-            Registration.failed(
-              is,
-              event.reason === "timeout" ? "no response" : "it cannot be reached",
-              signaling.now()
-            )
-          )
+          const problem = unreachedText(trunk, event.reason, signaling.problemOf(owner))
+          keep(Registration.failed(is, problem, signaling.now()))
         }
       }
     }

@@ -4,8 +4,8 @@ import { Effect, Fiber, Redacted } from "effect"
 import { matcher } from "../src/Cidr.ts"
 import { privateRanges, startWarnings } from "../src/StartWarnings.ts"
 import * as Description from "../src/sdp/Description.ts"
-import { trunksOf } from "../src/Trunk.ts"
-import { audioIn } from "../src/TrunkAdvice.ts"
+import { type Trunk, trunksOf } from "../src/Trunk.ts"
+import { audioIn, unreachedText } from "../src/TrunkAdvice.ts"
 import { telephonyOf } from "./PeerCall.ts"
 import { scriptedTrunk } from "./ScriptedTrunk.ts"
 
@@ -48,6 +48,34 @@ describe("An error of the trunk", () => {
       expect(reason).toContain("SVC_SIP_TRUNK_URI")
     })
   )
+
+  it.scopedLive("says that a registration failed because DNS has no address, or there is no connection", () =>
+    Effect.gen(function* () {
+      const account = { trunkUsername: "user", trunkPassword: Redacted.make("secret"), register: true }
+      const names = { services: () => Effect.succeed([]), addresses: () => Effect.succeed([]) }
+      const unknown = yield* telephonyOf({ rtpPorts, trunkUri: "sip:trunk.example", ...account }, { names })
+      expect(yield* unknown.telephony.check ?? Effect.dieMessage("no check")).toEqual({
+        healthy: false,
+        reason:
+          "the trunk of SVC_SIP_TRUNK_URI did not register us: it cannot be reached: DNS has no address of trunk.example; " +
+          "check SVC_SIP_TRUNK_URI, and that its address can be reached from this machine"
+      })
+      const port = yield* Effect.scoped(Effect.map(scriptedTrunk(), (trunk) => trunk.port))
+      const closed = yield* telephonyOf({ rtpPorts, trunkUri: `sip:127.0.0.1:${port};transport=tcp`, ...account })
+      expect(yield* closed.telephony.check ?? Effect.dieMessage("no check")).toMatchObject({
+        healthy: false,
+        reason: expect.stringContaining(
+          `did not register us: it cannot be reached: no connection to 127.0.0.1:${port} over TCP`
+        )
+      })
+    })
+  )
+
+  it("says that no response came, from where, and for how long", () => {
+    const [trunk] = trunksOf({ trunkUri: "sip:trunk.example:5070" }, ["udp"]) as ReadonlyArray<Trunk>
+    if (trunk === undefined) return expect.fail("no trunk")
+    expect(unreachedText(trunk, "timeout", undefined)).toBe("no response from trunk.example:5070 over UDP within 32 s")
+  })
 
   it.scopedLive("is the health of a registration, and the result of its check", () =>
     Effect.gen(function* () {
