@@ -45,16 +45,21 @@ interface RequestOptions {
   readonly isRouted?: boolean
   /** In the dialog of a call that sipp got, From and To change sides. */
   readonly isCalled?: boolean
+  /** The call is tried again: To has no tag, although a response before gave one. */
+  readonly isAgain?: boolean
 }
 
 /** Sends a request of the caller; what has an answer is repeated until it comes. */
 export const request = (method: string, cseq: number, options: RequestOptions = {}): Step => {
-  const { body = "", headers = [], isCalled = false, isRouted = false, of } = options
+  const { body = "", headers = [], isAgain = false, isCalled = false, isRouted = false, of } = options
   return (index) => {
     const branch = of === undefined || of === index ? "[branch]" : `[branch-${index - of}]`
     const parties = isCalled
       ? ["From: [$called];tag=[pid]SIPpTag01[call_number]", "To: [$caller]"]
-      : ["From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]-[call_number]", `To: <${target}>[peer_tag_param]`]
+      : [
+          "From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]-[call_number]",
+          `To: <${target}>${isAgain ? "" : "[peer_tag_param]"}`
+        ]
     const lines = [
       `${method} ${isRouted ? "[next_url]" : target} SIP/2.0`,
       `Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=${branch}`,
