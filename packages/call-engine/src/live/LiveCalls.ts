@@ -100,6 +100,21 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
       const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
       const services = yield* phoneServices((effect) => void background(effect))
 
+      /** Networks of which the log says that the engine joins legs for them. */
+      const unbridged = new Set<string>()
+      /** Joins two legs in their network. Where it does not, the log says so once for the network. */
+      const bridgeIn =
+        (id: string, bridge: NonNullable<SecondLegNetwork["bridge"]>): NonNullable<SecondLegNetwork["bridge"]> =>
+        (one, other) =>
+          Effect.tapError(bridge(one, other), ({ reason }) => {
+            if (unbridged.has(id)) return Effect.void
+            unbridged.add(id)
+            return Effect.logInfo(
+              `The engine joins the two legs of a transfer, because the network ${id} did not: ${reason}. ` +
+                "The audio of both passes through this process; for further transfers this is not logged"
+            )
+          })
+
       /** How a call dials a third party, from our number. */
       const secondLegOf = ({ outbound, owner, telephony }: AdmittedCall): SecondLegNetwork | undefined => {
         const network = networks.find(({ id }) => id === telephony)
@@ -109,7 +124,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
         return {
           dial: (call, progress) => dialling.dial({ ...call, callId: owner.public_id, from }, progress),
           // It can join only legs of its own.
-          ...(bridge === undefined || owner.telephony !== network.id ? {} : { bridge })
+          ...(bridge === undefined || owner.telephony !== network.id ? {} : { bridge: bridgeIn(network.id, bridge) })
         }
       }
 

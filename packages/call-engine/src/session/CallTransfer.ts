@@ -134,7 +134,7 @@ export const make = ({ announce, feed, leg, network, run, ticker }: TransferOpti
         (yield* bridgeInNetwork(leg, answered).pipe(
           Effect.as(true),
           Effect.catchAll(({ reason }) =>
-            Effect.as(Effect.logWarning(`The engine joins two legs, because the network did not: ${reason}`), false)
+            Effect.as(Effect.logDebug(`The engine joins two legs, because the network did not: ${reason}`), false)
           )
         ))
       // It ended meanwhile.
