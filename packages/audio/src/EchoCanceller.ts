@@ -67,13 +67,14 @@ export class EchoCanceller {
   line: "unknown" | "absent" | "present" = "unknown"
   /** What was heard in the last frame. Always `quiet` or `unknown` while the line has no known echo. */
   sound: HeardSound = "quiet"
-  /** The last frame without the echo. */
-  readonly clean: Int16Array
   /** The power of the last frame, as a mean square. */
   power = 0
   readonly #history: SoundHistory
   readonly #filter: EchoFilter
   readonly #rest: Float64Array
+  readonly #clean: Int16Array
+  /** Whether `#clean` is the last frame: while no echo is taken out, it is copied only when it is asked for. */
+  #isCopied = false
   /** The mean square of the background. */
   #background = 0
   #explained = 0
@@ -87,8 +88,15 @@ export class EchoCanceller {
   constructor(sampleRate: number) {
     this.#history = new SoundHistory(sampleRate)
     this.#filter = new EchoFilter(this.#history)
-    this.clean = new Int16Array(frameMs * this.#history.samplesPerMs)
-    this.#rest = new Float64Array(this.clean.length)
+    this.#clean = new Int16Array(frameMs * this.#history.samplesPerMs)
+    this.#rest = new Float64Array(this.#clean.length)
+  }
+
+  /** The last frame without the echo; valid until the next one is pushed. */
+  get clean(): Int16Array {
+    if (!this.#isCopied) this.#history.copyHeard(this.#clean)
+    this.#isCopied = true
+    return this.#clean
   }
 
   /** Takes a frame that is sent at `time`, in ms. */
@@ -102,7 +110,7 @@ export class EchoCanceller {
     this.power = powerOf(heard)
     const energy = this.power * heard.length
     this.#followBackground(this.power, isEchoPossible)
-    this.clean.set(heard)
+    this.#isCopied = false
     const isQuiet = energy < this.#quietEnergy
     this.sound = isQuiet ? "quiet" : "unknown"
     if (isQuiet || !isEchoPossible || this.line !== "present") return
@@ -110,7 +118,7 @@ export class EchoCanceller {
   }
 
   #subtract(energy: number): void {
-    const { clean } = this
+    const clean = this.#clean
     const from = this.#history.end - clean.length
     let left = this.#filter.subtract(from, this.#rest)
     if (left > Math.max(explainedShare * energy, this.#quietEnergy)) {
@@ -121,6 +129,7 @@ export class EchoCanceller {
       for (let n = 0; n < clean.length; n++) {
         clean[n] = Math.max(-32_768, Math.min(32_767, Math.round(this.#rest[n] ?? 0)))
       }
+      this.#isCopied = true
     }
     if (left < Math.max(explainedShare * energy, this.#quietEnergy)) {
       this.sound = "echo"
@@ -138,7 +147,7 @@ export class EchoCanceller {
     const energy = this.#energyOf(shiftFrames)
     const lastEnergy = this.#energyOf(1)
     for (let frames = 1; frames <= unsureFrames; frames++) {
-      for (const shifted of [delay - frames * this.clean.length, delay + frames * this.clean.length]) {
+      for (const shifted of [delay - frames * this.#clean.length, delay + frames * this.#clean.length]) {
         if (shifted < 0) continue
         this.#filter.delay = shifted
         if (this.#explains(energy, lastEnergy)) return
@@ -151,7 +160,7 @@ export class EchoCanceller {
   #explains(energy: number, lastEnergy: number): boolean {
     let left = 0
     for (let n = 1; n <= shiftFrames && left < explainedShare * energy; n++) {
-      left += this.#filter.subtract(this.#history.end - n * this.clean.length, this.#rest)
+      left += this.#filter.subtract(this.#history.end - n * this.#clean.length, this.#rest)
       if (n === 1 && left < wellExplained * lastEnergy) return true
     }
     return left < explainedShare * energy
@@ -161,9 +170,9 @@ export class EchoCanceller {
   #loudestEcho(): number {
     const { end, mask, samplesPerMs, sent } = this.#history
     let loudest = 0
-    for (let last = end; last > end - (longestDelayMs + nearMs) * samplesPerMs; last -= this.clean.length) {
+    for (let last = end; last > end - (longestDelayMs + nearMs) * samplesPerMs; last -= this.#clean.length) {
       let energy = 0
-      for (let at = last - this.clean.length; at < last; at++) energy += (sent[at & mask] ?? 0) ** 2
+      for (let at = last - this.#clean.length; at < last; at++) energy += (sent[at & mask] ?? 0) ** 2
       loudest = Math.max(loudest, energy)
     }
     return loudest * this.#filter.gain
@@ -171,7 +180,7 @@ export class EchoCanceller {
 
   /** The energy below which a frame is quiet. */
   get #quietEnergy(): number {
-    return this.clean.length * Math.max(quiet, overBackground * this.#background)
+    return this.#clean.length * Math.max(quiet, overBackground * this.#background)
   }
 
   #followBackground(power: number, isEchoPossible: boolean): void {
@@ -208,7 +217,7 @@ export class EchoCanceller {
     const frames = Math.floor(ms / frameMs)
     const energies = Array.from({ length: frames }, (_, frame) => {
       let energy = 0
-      for (let at = end - (frame + 1) * this.clean.length; at < end - frame * this.clean.length; at++) {
+      for (let at = end - (frame + 1) * this.#clean.length; at < end - frame * this.#clean.length; at++) {
         energy += (heard[at & mask] ?? 0) ** 2
       }
       return energy
@@ -259,7 +268,7 @@ export class EchoCanceller {
   /** Goes by another delay if the known path then explains the last `ms`, or by another path if 200 ms are certainly an echo. */
   #adapt({ delay }: EchoMatch, ms: number): void {
     const { samplesPerMs } = this.#history
-    const length = this.clean.length
+    const length = this.#clean.length
     const known = this.#filter.delay
     const moved = known + Math.round((delay - known) / length) * length
     if (Math.abs(moved - delay) <= sameMs * samplesPerMs) {
@@ -273,7 +282,7 @@ export class EchoCanceller {
 
   /** Learns a new path from the last `ms`. */
   #learn(delay: number, ms: number): void {
-    const length = this.clean.length
+    const length = this.#clean.length
     this.#filter.reset(delay)
     this.#explained = 0
     for (let n = Math.floor(ms / frameMs); n > 0; n--) this.#filter.learn(this.#history.end - n * length)
@@ -283,7 +292,7 @@ export class EchoCanceller {
   #remains(frames: number): number {
     let left = 0
     for (let n = frames; n > 0; n--)
-      left += this.#filter.subtract(this.#history.end - n * this.clean.length, this.#rest)
+      left += this.#filter.subtract(this.#history.end - n * this.#clean.length, this.#rest)
     return left / this.#energyOf(frames)
   }
 
@@ -291,7 +300,7 @@ export class EchoCanceller {
   #energyOf(frames: number): number {
     const { end, heard, mask } = this.#history
     let energy = 1
-    for (let at = end - frames * this.clean.length; at < end; at++) energy += (heard[at & mask] ?? 0) ** 2
+    for (let at = end - frames * this.#clean.length; at < end; at++) energy += (heard[at & mask] ?? 0) ** 2
     return energy
   }
 }

@@ -59,6 +59,18 @@ export class SoundHistory {
     this.#sentEnd = Math.max(this.#sentEnd, this.end)
   }
 
+  /** Copies the last samples that were heard. */
+  copyHeard(to: Int16Array): void {
+    const at = (this.end - to.length) & this.mask
+    const beforeEnd = this.heard.length - at
+    if (beforeEnd >= to.length) {
+      to.set(this.heard.subarray(at, at + to.length))
+      return
+    }
+    to.set(this.heard.subarray(at))
+    to.set(this.heard.subarray(0, to.length - beforeEnd), beforeEnd)
+  }
+
   #write(ring: Int16Array, frame: Int16Array, from: number): void {
     const at = from & this.mask
     const beforeEnd = ring.length - at
@@ -71,6 +83,11 @@ export class SoundHistory {
   }
 
   #silence(ring: Int16Array, from: number, to: number): void {
-    for (let at = Math.max(from, to - ring.length); at < to; at++) ring[at & this.mask] = 0
+    const first = Math.max(from, to - ring.length)
+    if (first >= to) return
+    const at = first & this.mask
+    const end = at + to - first
+    ring.fill(0, at, Math.min(end, ring.length))
+    if (end > ring.length) ring.fill(0, 0, end - ring.length)
   }
 }

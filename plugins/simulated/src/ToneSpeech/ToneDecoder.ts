@@ -35,16 +35,61 @@ const sums = new Float64Array(half)
 const differences = new Float64Array(half)
 const cosines = Float64Array.from({ length: half }, (_, bin) => 2 * Math.cos((2 * Math.PI * bin) / 160))
 
-/** Goertzel's power of one bin over the folded half frame. Exact for even bins over sums, odd bins over differences. */
-const power = (folded: Float64Array, bin: number): number => {
-  const c = cosines[bin] ?? 0
-  let s1 = 0
-  let s2 = 0
+/** What {@link powersOf} found. */
+const powers = new Float64Array(4)
+
+/**
+ * Goertzel's powers of the bins `a`, `b`, `c` and `d` over the folded half frame. Exact for even bins over sums, odd bins
+ * over differences. Each step of a filter waits for the one before, so four filters at once take little longer than one.
+ */
+const powersOf = (folded: Float64Array, a: number, b: number, c: number, d: number): void => {
+  const ca = cosines[a] as number
+  const cb = cosines[b] as number
+  const cc = cosines[c] as number
+  const cd = cosines[d] as number
+  let a1 = 0
+  let a2 = 0
+  let b1 = 0
+  let b2 = 0
+  let c1 = 0
+  let c2 = 0
+  let d1 = 0
+  let d2 = 0
   for (let n = 0; n < half; n += 2) {
-    s2 = (folded[n] ?? 0) + c * s1 - s2
-    s1 = (folded[n + 1] ?? 0) + c * s2 - s1
+    const x = folded[n] as number
+    const y = folded[n + 1] as number
+    a2 = x + ca * a1 - a2
+    b2 = x + cb * b1 - b2
+    c2 = x + cc * c1 - c2
+    d2 = x + cd * d1 - d2
+    a1 = y + ca * a2 - a1
+    b1 = y + cb * b2 - b1
+    c1 = y + cc * c2 - c1
+    d1 = y + cd * d2 - d1
   }
-  return s1 * s1 + s2 * s2 - c * s1 * s2
+  powers[0] = a1 * a1 + a2 * a2 - ca * a1 * a2
+  powers[1] = b1 * b1 + b2 * b2 - cb * b1 * b2
+  powers[2] = c1 * c1 + c2 * c2 - cc * c1 * c2
+  powers[3] = d1 * d1 + d2 * d2 - cd * d1 * d2
+}
+
+/** The sum of the powers of two bins. */
+const powerOfBoth = (folded: Float64Array, low: number, high: number): number => {
+  const cl = cosines[low] as number
+  const ch = cosines[high] as number
+  let l1 = 0
+  let l2 = 0
+  let h1 = 0
+  let h2 = 0
+  for (let n = 0; n < half; n += 2) {
+    const x = folded[n] as number
+    const y = folded[n + 1] as number
+    l2 = x + cl * l1 - l2
+    h2 = x + ch * h1 - h2
+    l1 = y + cl * l2 - l1
+    h1 = y + ch * h2 - h1
+  }
+  return l1 * l1 + l2 * l2 - cl * l1 * l2 + (h1 * h1 + h2 * h2 - ch * h1 * h2)
 }
 
 type Phase = "idle" | "text" | "crc-high" | "crc-low" | "done"
@@ -121,7 +166,7 @@ export class ToneDecoder {
     const enough = 0.7 * 40 * own
     if (
       parity === this.#lastParity &&
-      power(folded, lowBin(this.#last, parity)) + power(folded, highBin(this.#last, parity)) > enough
+      powerOfBoth(folded, lowBin(this.#last, parity), highBin(this.#last, parity)) > enough
     ) {
       if (++this.#held > maxSymbolFrames) this.#bad = true
       return true
@@ -130,16 +175,21 @@ export class ToneDecoder {
     let lowPower = -1
     let high = 0
     let highPower = -1
-    for (let nibble = 0; nibble < 16; nibble++) {
-      const l = power(folded, 8 + 2 * nibble + parity)
-      if (l > lowPower) {
-        lowPower = l
-        low = nibble
-      }
-      const h = power(folded, 40 + 2 * nibble + parity)
-      if (h > highPower) {
-        highPower = h
-        high = nibble
+    for (let nibble = 0; nibble < 16; nibble += 2) {
+      const lowest = lowBin(nibble << 4, parity)
+      const highest = highBin(nibble, parity)
+      powersOf(folded, lowest, lowest + 2, highest, highest + 2)
+      for (let n = 0; n < 2; n++) {
+        const l = powers[n] as number
+        if (l > lowPower) {
+          lowPower = l
+          low = nibble + n
+        }
+        const h = powers[n + 2] as number
+        if (h > highPower) {
+          highPower = h
+          high = nibble + n
+        }
       }
     }
     if (lowPower + highPower < enough || lowPower > 6 * highPower || highPower > 6 * lowPower) return false
