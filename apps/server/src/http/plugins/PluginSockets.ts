@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream"
 import type { RouteSocket } from "@svc/providers/Route"
 import { Context, Effect, Layer, Runtime, Schedule } from "effect"
 import { type RawData, WebSocket, WebSocketServer } from "ws"
+import { writeText } from "./TextFrames.ts"
 
 /** Largest message that a peer may send. */
 const maxMessage = 1024 * 1024
@@ -18,8 +19,8 @@ const toMessage = (data: RawData, isBinary: boolean): string | Uint8Array => {
   return isBinary ? bytes : bytes.toString("utf8")
 }
 
-/** A socket as plugins see it; `report` gets what their handlers throw. */
-const routeSocket = (socket: WebSocket, report: (defect: unknown) => void): RouteSocket => {
+/** A socket on a stream as plugins see it; `report` gets what their handlers throw. */
+const routeSocket = (socket: WebSocket, stream: Duplex, report: (defect: unknown) => void): RouteSocket => {
   // Messages that arrive before the plugin listens are kept, in order.
   const early: Array<string | Uint8Array> = []
   let onMessage: ((data: string | Uint8Array) => void) | undefined
@@ -44,8 +45,9 @@ const routeSocket = (socket: WebSocket, report: (defect: unknown) => void): Rout
   })
   return {
     send: (data) => {
+      if (socket.readyState !== WebSocket.OPEN) return
       // Without a callback, which would cost a tick per frame: a failed write causes "error" and "close".
-      if (socket.readyState === WebSocket.OPEN) socket.send(data)
+      if (typeof data !== "string" || !writeText(stream, data)) socket.send(data)
     },
     bufferedBytes: () => socket.bufferedAmount,
     close: (code, reason) => socket.close(code, reason),
@@ -129,7 +131,7 @@ export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
             // "close" follows.
             socket.on("error", () => {})
             const report = (defect: unknown) => void log(Effect.logError(`${name} failed`, defect))
-            accept(routeSocket(socket, report))
+            accept(routeSocket(socket, stream, report))
           })
       }
     })

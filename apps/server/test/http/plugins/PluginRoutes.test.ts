@@ -290,6 +290,32 @@ describe("WebSocket routes of plugins", () => {
     })
   )
 
+  it.scopedLive("carry text of every length and alphabet whole and in order, between bytes and pings", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny({ routes: [echo] })
+      const socket = yield* connect(port, "/telephony/tin")
+      const lengths = [0, 1, 125, 126, 127, 128, 255, 256, 257, 4094, 4095, 4096, 65_535, 65_536]
+      const texts = [
+        ...lengths.map((length) => "x".repeat(length)),
+        ...["\u0000\r\n\u007f", "\u0080", "caf\u00e9", `${"x".repeat(125)}\u00e9`, "\u20ac", "\u{1f600}", "after"]
+      ]
+      const heard: Array<string> = []
+      const all = Effect.async<void>((resume) => {
+        socket.on("message", (data, binary) => {
+          heard.push(`${binary ? "bytes" : "text"} ${data}`)
+          if (heard.length === 2 * texts.length) resume(Effect.void)
+        })
+        for (const text of texts) {
+          socket.send(text)
+          socket.ping()
+          socket.send(Buffer.from(text))
+        }
+      })
+      yield* all
+      expect(heard).toEqual(texts.flatMap((text) => [`text ${text}`, `bytes ${text}`]))
+    })
+  )
+
   it.scopedLive("get the request that opened them", () =>
     Effect.gen(function* () {
       const seen = yield* Deferred.make<RouteRequest>()
