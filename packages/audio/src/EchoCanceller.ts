@@ -195,20 +195,32 @@ export class EchoCanceller {
     if (this.line === "unknown") this.line = "absent"
   }
 
-  /** Whether the last `ms` that were heard, or 200 of them, are only an echo, and certainly so. Then the line has one from now on. */
+  /**
+   * Whether the last `ms` that were heard are only an echo, and certainly so: as a whole, or the last 200 of them, while the 100
+   * before these may be one with nearly the same delay. Then the line has one from now on.
+   */
   finds(ms: number): boolean {
     const all = Math.min(longMs, ms)
     if (this.#isNew(all, all < longMs ? certain : certainForLong)) return true
-    return ms >= newMs && this.#isNew(usualMs, certain)
+    return ms >= newMs && this.#isNew(usualMs, certain, leastMs)
   }
 
-  #isNew(ms: number, enough: number): boolean {
+  /** `before`: so many ms, before the last `ms`, must be like an echo too. Words of a caller may end like those of the agent. */
+  #isNew(ms: number, enough: number, before = 0): boolean {
     if (!this.#isStrong(ms)) return false
     const { delay, likeness } = searchEcho(this.#history, ms)
-    if (likeness < enough) return false
+    if (likeness < enough || (before > 0 && !this.#mayBeEcho(before, ms, delay))) return false
     this.#learn(delay, ms)
     this.line = "present"
     return true
+  }
+
+  /** Whether the `ms` that ended `ago` ms before the last frame did may be an echo, with about this delay in samples. */
+  #mayBeEcho(ms: number, ago: number, delay: number): boolean {
+    const { end, heard, mask, samplesPerMs, sent } = this.#history
+    const earlier = { end: end - ago * samplesPerMs, heard, mask, samplesPerMs, sent }
+    const around = delay / samplesPerMs
+    return searchEcho(earlier, ms, around - nearMs, around + nearMs).likeness >= likely
   }
 
   /** Whether enough of the last `ms` is loud. */

@@ -65,6 +65,19 @@ describe("EchoCanceller", () => {
     expect(canceller.line).toBe("unknown")
   })
 
+  it("finds none in a word that ends like the agent's and begins otherwise", () => {
+    const canceller = new EchoCanceller(8000)
+    const tone = (hz: number) => Int16Array.from({ length }, (_, n) => 9000 * Math.sin((2 * Math.PI * hz * n) / 8000))
+    const [ofAgent, ofCaller, ofBoth] = [400, 450, 500].map((hz) => (n: number) => tone(hz + 200 * Math.floor(n / 3)))
+    for (let n = 0; n < 46; n++) {
+      if (n < 22) canceller.send((n < 12 ? ofAgent : ofBoth)?.(n) ?? tone(0), 20 * n)
+      const said = n - 24
+      canceller.push((said < 0 ? undefined : said < 12 ? ofCaller : ofBoth)?.(said) ?? tone(0), 20 * n, true)
+      if (said >= 14) expect(canceller.finds((said + 1) * 20)).toBe(false)
+    }
+    expect(canceller.line).toBe("unknown")
+  })
+
   it("leaves a caller over the echo as he is", () => {
     const both = cancelled(line(12, 130, caller))
     const heard = onQuietLine(caller, 5)

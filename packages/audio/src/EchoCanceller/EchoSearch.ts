@@ -1,5 +1,5 @@
 import { CrossCorrelation } from "./CrossCorrelation.ts"
-import { heardLateMs, type SoundHistory } from "./SoundHistory.ts"
+import { heardLateMs, type SoundsUntil } from "./SoundHistory.ts"
 
 /** Both sounds are compared at 4 kHz: 500 ms at most. */
 const comparedRate = 4000
@@ -31,7 +31,7 @@ export const noMatch: EchoMatch = { likeness: 0, delay: 0 }
  * Finds the delay, from `least` to `most` ms, with which the last `ms` that were heard, 500 at most, are most like what was
  * sent: the largest normalized cross-correlation. An echo together with a caller of the same level gives about 0.7.
  */
-export const searchEcho = (history: SoundHistory, ms: number, least = 0, most = longestDelayMs): EchoMatch => {
+export const searchEcho = (history: SoundsUntil, ms: number, least = 0, most = longestDelayMs): EchoMatch => {
   const step = Math.round((history.samplesPerMs * 1000) / comparedRate)
   const length = Math.min(longest, Math.round((ms * comparedRate) / 1000))
   const first = Math.max(0, Math.round((least * comparedRate) / 1000))
@@ -63,7 +63,7 @@ export const searchEcho = (history: SoundHistory, ms: number, least = 0, most = 
 }
 
 /** Sums every `step` samples of the ring, so that the last `count` sums end where it ends. */
-const fill = (out: Float32Array, ring: Int16Array, { end, mask }: SoundHistory, count: number, step: number): void => {
+const fill = (out: Float32Array, ring: Int16Array, { end, mask }: SoundsUntil, count: number, step: number): void => {
   let at = end - count * step
   for (let i = 0; i < count; i++) {
     let sum = 0
@@ -73,7 +73,7 @@ const fill = (out: Float32Array, ring: Int16Array, { end, mask }: SoundHistory, 
 }
 
 /** The delay near a found one with the largest correlation at the full sample rate. */
-const refined = (history: SoundHistory, ms: number, delay: number, step: number): number => {
+const refined = (history: SoundsUntil, ms: number, delay: number, step: number): number => {
   const { end, heard, mask, sent } = history
   const from = end - Math.min(ms, refinedMs) * history.samplesPerMs
   let most = -1

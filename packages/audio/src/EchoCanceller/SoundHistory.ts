@@ -19,6 +19,9 @@ class FrameSlots {
   }
 }
 
+/** What was heard and what was sent until the position `end`. */
+export type SoundsUntil = Pick<SoundHistory, "end" | "heard" | "mask" | "samplesPerMs" | "sent">
+
 /** What was heard and what was sent, sample by sample on one time line: the last 1.3 s at least. */
 export class SoundHistory {
   readonly samplesPerMs: number
