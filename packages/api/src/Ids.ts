@@ -89,6 +89,11 @@ export const newBookingCustomerId: Effect.Effect<BookingCustomerId> = generate(B
 /** The id of a chat completion, `chatcmpl-…`, with the dash of OpenAI's ids. */
 export const newChatCompletionId: Effect.Effect<string> = Effect.sync(() => `chatcmpl-${randomPart()}`)
 export const newEventId: Effect.Effect<EventId> = generate(EventId, "whe")
+/** New ids of `count` events, in one operation: the writer of live calls needs hundreds a second. */
+export const newEventIds = (count: number): Effect.Effect<ReadonlyArray<EventId>> =>
+  Effect.sync(() =>
+    Array.from({ length: count }, () => EventId.make(`whe_${randomPart()}`, { disableValidation: true }))
+  )
 
 /** A path parameter that names a row by its public or its numeric id. The service finds out which. */
 export const AnyId = Schema.String.annotations({ description: "Public id or numeric id" })

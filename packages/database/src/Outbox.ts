@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
 import { apiVersion, type EventDraft, schemaViolationOf } from "@svc/api/events/Event"
-import { AgentId, CallId, EventId, newEventId } from "@svc/api/Ids"
+import { AgentId, CallId, EventId, newEventId, newEventIds } from "@svc/api/Ids"
 import { JsonObject } from "@svc/api/Wire"
 import { Context, Effect, identity, Layer, Schema } from "effect"
 import { EventFanOut } from "./EventFanOut.ts"
@@ -90,7 +90,7 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
       }, Effect.orDie)
 
       const appendAll = Effect.fn("Outbox.appendAll")(function* (events: ReadonlyArray<EventDraft>) {
-        const ids = yield* Effect.replicateEffect(newEventId, events.length)
+        const ids = yield* newEventIds(events.length)
         yield* insert(ids, events)
         return ids
       })

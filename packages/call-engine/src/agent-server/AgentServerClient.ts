@@ -9,8 +9,9 @@ import {
 import { readJson } from "@svc/api/JsonLimits"
 import { fieldNames, inWords, isRecord } from "@svc/conversation/answers/FieldReader"
 import type { FaultCause } from "@svc/conversation/answers/ServerFault"
+import * as SharedTimeout from "@svc/providers/SharedTimeout"
 import { UrlSafety } from "@svc/urls/UrlSafety"
-import { Clock, Context, Data, Effect, Layer, Schema } from "effect"
+import { Context, Data, Effect, Exit, Layer, Schema } from "effect"
 import { Agent, type Dispatcher } from "undici"
 import { connectionFault } from "./ConnectionFault.ts"
 import { jsonFault } from "./JsonFault.ts"
@@ -69,46 +70,35 @@ export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServer
         Effect.sync(() => new Agent({ connect: safety.connector({ timeout: 5_000 }), pipelining: 1 })),
         (agent) => Effect.promise(() => agent.destroy())
       )
-      const post = (
-        to: CallAgent,
-        body: RequestBody,
-        trace: RequestTrace
-      ): Effect.Effect<Uint8Array, ServerRequestFailed> =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => request(agent, to, body, Math.floor(now / 1000), trace))
+      const clock = yield* Effect.clock
+      const startedLimit = yield* SharedTimeout.make(callStartedMs)
+      const transcriptLimit = yield* SharedTimeout.make(transcriptMs)
 
       return {
         callStarted: (to, body, onDone) =>
           traced(
+            clock,
             body.event,
-            (trace) =>
-              within(
-                callStartedMs,
-                Effect.flatMap(post(to, body, trace), (answer) => json(answer, trace))
-              ),
+            (trace) => Effect.flatMap(request(agent, to, body, trace, startedLimit), (answer) => json(answer, trace)),
             onDone
           ),
         toolCall: (to, body, onDone) =>
           traced(
+            clock,
             body.event,
             (trace) =>
               Effect.flatMap(
-                Effect.flatMap(post(to, body, trace), (answer) => json(answer, trace)),
+                Effect.flatMap(request(agent, to, body, trace), (answer) => json(answer, trace)),
                 toolResult
               ),
             onDone
           ),
         transcriptUpdated: (to, body, onDone) =>
-          traced(body.event, (trace) => within(transcriptMs, Effect.asVoid(post(to, body, trace))), onDone)
+          traced(clock, body.event, (trace) => Effect.asVoid(request(agent, to, body, trace, transcriptLimit)), onDone)
       }
     })
   )
 }
-
-const within = <A>(ms: number, effect: Effect.Effect<A, ServerRequestFailed>): Effect.Effect<A, ServerRequestFailed> =>
-  Effect.timeoutFail(effect, {
-    duration: ms,
-    onTimeout: () => new ServerRequestFailed({ cause: "timeout", reason: `no answer within ${ms / 1000} seconds` })
-  })
 
 /** The signatures of a request, with the agent's server secret. V1 covers the time, so that replays can be refused. */
 const signatures = (secret: string, unixSeconds: number, body: string) => {
@@ -119,16 +109,22 @@ const signatures = (secret: string, unixSeconds: number, body: string) => {
   }
 }
 
-/** Returns the body of an answer with status 2xx. */
+/** Returns the body of an answer with status 2xx. `limit`: of the wait for the whole answer. */
 const request = (
   client: Agent,
   to: CallAgent,
   body: RequestBody,
-  unixSeconds: number,
-  trace: RequestTrace
+  trace: RequestTrace,
+  limit?: SharedTimeout.SharedTimeout
 ): Effect.Effect<Uint8Array, ServerRequestFailed> =>
   Effect.async<Uint8Array, ServerRequestFailed>((resume) => {
-    const fail = (cause: FaultCause, reason: string) => resume(Effect.fail(new ServerRequestFailed({ cause, reason })))
+    let stopWatching = () => {}
+    const settle = (outcome: Exit.Exit<Uint8Array, ServerRequestFailed>) => {
+      stopWatching()
+      resume(outcome)
+    }
+    const fail = (cause: FaultCause, reason: string) => settle(Exit.fail(new ServerRequestFailed({ cause, reason })))
+    const unixSeconds = Math.floor(trace.started_at / 1000)
     const raw = JSON.stringify(body)
     trace.request = raw
     let url: URL
@@ -144,6 +140,19 @@ const request = (
     let size = 0
     let status = 0
     const maxKb = maxAnswerKb[body.event]
+    const giveUp = () => {
+      givenUp = new Error("given up")
+      controller?.abort(givenUp)
+    }
+    if (limit !== undefined) {
+      stopWatching = limit.watch(
+        () => trace.started_at,
+        () => {
+          fail("timeout", `no answer within ${limit.ms / 1000} seconds`)
+          giveUp()
+        }
+      )
+    }
     client.dispatch(
       {
         origin: url.origin,
@@ -180,7 +189,7 @@ const request = (
         onResponseEnd: () => {
           const bytes = Buffer.concat(chunks)
           trace.response = bytes.toString("utf8")
-          if (status >= 200 && status < 300) resume(Effect.succeed(bytes))
+          if (status >= 200 && status < 300) settle(Exit.succeed(bytes))
           else if (status >= 300 && status < 400) fail("redirect", `redirects are not followed (${status})`)
           else fail(causeOfStatus(status), `status ${status}`)
         },
@@ -191,8 +200,8 @@ const request = (
       }
     )
     return Effect.sync(() => {
-      givenUp = new Error("given up")
-      controller?.abort(givenUp)
+      stopWatching()
+      giveUp()
     })
   })
 

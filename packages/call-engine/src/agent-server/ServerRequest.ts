@@ -1,5 +1,5 @@
 import { shortened } from "@svc/conversation/Shortened"
-import { Clock, Effect, Exit } from "effect"
+import { type Clock, Effect, Exit } from "effect"
 
 /** The longest body that is kept, in characters. */
 const maxCharacters = 16_384
@@ -24,6 +24,8 @@ export interface ServerRequest {
 
 /** A request in progress: what was sent and received so far. */
 export interface RequestTrace {
+  /** Unix milliseconds. */
+  readonly started_at: number
   request: string
   status: number | null
   content_type: string | null
@@ -39,26 +41,26 @@ const truncated = (body: string): string =>
 
 /** Carries out a request, which fills in the trace, and reports it to `onDone`, however it ended. */
 export const traced = <A, E extends { readonly reason: string }>(
+  clock: Clock.Clock,
   event: string,
   carryOut: (trace: RequestTrace) => Effect.Effect<A, E>,
   onDone: (request: ServerRequest) => void = () => {}
 ): Effect.Effect<A, E> =>
-  Effect.flatMap(Clock.currentTimeMillis, (started_at) => {
-    const trace: RequestTrace = { request: "", status: null, content_type: null, response: null }
-    return carryOut(trace).pipe(
-      Effect.onExit((exit) =>
-        Effect.map(Clock.currentTimeMillis, (now) =>
-          onDone({
-            event,
-            started_at,
-            duration_ms: now - started_at,
-            status: trace.status,
-            content_type: trace.content_type,
-            error: errorOf(exit),
-            request: truncated(trace.request),
-            response: trace.response === null ? null : truncated(trace.response)
-          })
-        )
+  Effect.suspend(() => {
+    const started_at = clock.unsafeCurrentTimeMillis()
+    const trace: RequestTrace = { started_at, request: "", status: null, content_type: null, response: null }
+    return Effect.onExit(carryOut(trace), (exit) =>
+      Effect.sync(() =>
+        onDone({
+          event,
+          started_at,
+          duration_ms: clock.unsafeCurrentTimeMillis() - started_at,
+          status: trace.status,
+          content_type: trace.content_type,
+          error: errorOf(exit),
+          request: truncated(trace.request),
+          response: trace.response === null ? null : truncated(trace.response)
+        })
       )
     )
   })

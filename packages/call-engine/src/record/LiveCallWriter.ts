@@ -22,7 +22,7 @@ export interface CallEvents {
 
 /**
  * Writes what live calls produce. One writer serves all calls of the process with one transaction per flush, at most
- * {@link idleMs} behind, {@link urgentMs} after a turn; with one for each {@link maxBatch} when there is much, because
+ * {@link idleMs} behind, {@link urgentMs} after a turn when it is not busy; with one for each {@link maxBatch} when there is much, because
  * preparing a statement holds the thread that paces the calls. While the database is unavailable, everything is kept and
  * written in order afterwards. Nothing is written for a call that another node has settled.
  */
@@ -44,12 +44,16 @@ export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter
     LiveCallWriter,
     Effect.gen(function* () {
       const store = yield* batchStore
+      const clock = yield* Effect.clock
       const work = Effect.unsafeMakeLatch()
       const urgent = Effect.unsafeMakeLatch()
       /** In order; the last one is being filled. */
       let batches = [emptyBatch()]
       let size = 0
       let waiters: Array<Deferred.Deferred<void>> = []
+      let isUrgent = false
+      /** How long the last batch took, in milliseconds. */
+      let lastMs = 0
 
       const storeBatch = Effect.gen(function* () {
         const taken = batches
@@ -59,7 +63,10 @@ export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter
         waiters = []
         work.unsafeClose()
         urgent.unsafeClose()
+        isUrgent = false
+        const from = clock.unsafeCurrentTimeMillis()
         for (const batch of taken) yield* store(batch)
+        lastMs = clock.unsafeCurrentTimeMillis() - from
         for (const waiter of takenWaiters) yield* Deferred.succeed(waiter, undefined)
       })
       const add = (entry: unknown, to: (batch: LiveCallBatch) => void): void => {
@@ -73,19 +80,20 @@ export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter
         if (last !== undefined) to(last)
         work.unsafeOpen()
       }
-      const loop = Effect.forever(
-        work.await.pipe(
-          Effect.zipRight(
-            Effect.raceFirst(Effect.sleep(idleMs), Effect.zipRight(urgent.await, Effect.sleep(urgentMs)))
-          ),
-          Effect.zipRight(storeBatch)
-        )
+      const hurry = () => {
+        isUrgent = true
+        urgent.unsafeOpen()
+      }
+      const pause = Effect.suspend(() => Effect.sleep(Math.min(longestPauseMs, Math.max(urgentMs, lastMs))))
+      const due = Effect.suspend(() =>
+        isUrgent ? pause : Effect.raceFirst(Effect.sleep(idleMs), Effect.zipRight(urgent.await, pause))
       )
+      const loop = Effect.forever(work.await.pipe(Effect.zipRight(due), Effect.zipRight(storeBatch)))
       const flush = Effect.suspend(() => {
         const stored = Deferred.unsafeMake<void>(FiberId.none)
         waiters.push(stored)
         work.unsafeOpen()
-        urgent.unsafeOpen()
+        hurry()
         return Deferred.await(stored)
       })
       yield* Effect.forkScoped(loop)
@@ -94,9 +102,9 @@ export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter
 
       return {
         journal: {
-          append: (row, isUrgent) => {
+          append: (row, urgent) => {
             add(row, ({ rows }) => rows.push(row))
-            if (isUrgent) urgent.unsafeOpen()
+            if (urgent) hurry()
           },
           flush
         },
@@ -108,7 +116,7 @@ export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter
         answered: {
           mark: (call) => {
             add(call, ({ answered }) => answered.push(call))
-            urgent.unsafeOpen()
+            hurry()
           }
         },
         serverRequests: {
@@ -127,3 +135,5 @@ const maxBatch = 128 * 1024
 /** How far the writer may be behind, and how soon a finished turn is written. */
 const idleMs = 200
 const urgentMs = 10
+/** After a batch the writer pauses as long as it took, so that a busy process writes fewer and larger ones; at most this. */
+const longestPauseMs = 100

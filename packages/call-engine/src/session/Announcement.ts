@@ -30,7 +30,7 @@ export const begin = (options: {
   readonly text: AnnouncementText
   /** The preferred voice of the call. */
   readonly voice: string
-  readonly services: Pick<PhoneServices, "ticker" | "chooseVoice" | "resolveVoice" | "speechCache">
+  readonly services: Pick<PhoneServices, "ticker" | "chooseVoice" | "resolveVoice" | "silence" | "speechCache">
 }): Effect.Effect<Announcement, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { callId, leg, services, text } = options
@@ -63,7 +63,8 @@ export const begin = (options: {
           over,
           Effect.logWarning(`A transfer was not announced, because the voice failed: ${reason}`)
         ),
-      now: ticker.now
+      now: ticker.now,
+      silence: services.silence
     })
     speech.speak({
       ...text,

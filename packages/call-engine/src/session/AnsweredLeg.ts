@@ -202,7 +202,8 @@ export const connect = (options: {
       prepared: options.prepared,
       onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason }),
       onWarning: (reason) => feed({ _tag: "ProviderWarned", stage: "text-to-speech", reason }),
-      now
+      now,
+      silence: services.silence
     })
 
     const onSpeech = (event: SpeechEvent): void => {

@@ -1,4 +1,5 @@
 import { Providers } from "@svc/providers/Providers"
+import type { SharedTimeout } from "@svc/providers/SharedTimeout"
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 import { type ConfigError, type Context, Effect } from "effect"
 import type { AgentServerClient } from "../agent-server/AgentServerClient.ts"
@@ -10,6 +11,7 @@ import { SpeechCache } from "../speech/SpeechCache.ts"
 import type { CallKnowledge } from "./CallKnowledge.ts"
 import type { CallMessages } from "./CallMessages.ts"
 import { type ConversationServices, conversationServices } from "./ConversationServices.ts"
+import { silenceTimeout } from "./SpeechOutput.ts"
 import { type ChooseVoice, chooseVoice, type ResolveVoice, resolveVoice } from "./VoiceChoice.ts"
 
 /** The services that all phone sessions of the process share. */
@@ -20,6 +22,8 @@ export interface PhoneServices extends ConversationServices {
   readonly chooseVoice: ChooseVoice
   readonly resolveVoice: ResolveVoice
   readonly speechCache: Context.Tag.Service<SpeechCache>
+  /** For the voices of all calls. */
+  readonly silence: SharedTimeout
   /** The sample rate of the last leg that was answered, in Hz: probably that of the next. */
   readonly expectedRate: { hz: number }
   readonly voiceActivity: (sampleRate: number) => VoiceActivityDetector
@@ -50,6 +54,7 @@ export const phoneServices = (
       chooseVoice: chooseVoice(textToSpeech, preferred),
       resolveVoice: resolveVoice(textToSpeech),
       speechCache: yield* SpeechCache,
+      silence: yield* silenceTimeout,
       expectedRate: { hz: 8000 },
       voiceActivity: detectors.open,
       ticker: yield* Ticker,

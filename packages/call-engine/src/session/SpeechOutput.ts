@@ -2,6 +2,7 @@ import type { CallUsage } from "@svc/api/calls/CallUsage"
 import { nearestRate, Resampler } from "@svc/audio/Resampler"
 import type { CommandOf } from "@svc/conversation/Command"
 import { spaceBetween } from "@svc/conversation/SpokenText"
+import * as SharedTimeout from "@svc/providers/SharedTimeout"
 import type { SpeechTurn } from "@svc/providers/TextToSpeech"
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import type { CallMedia } from "../media/CallMedia.ts"
@@ -13,6 +14,7 @@ import type { ChooseVoice } from "./VoiceChoice.ts"
 const silentMs = 10_000
 /** The same when texts before it were stopped without any audio: a voice that hangs is not waited for again. */
 const shortestSilentMs = 1000
+const noAudio = "the voice gave no audio"
 /** Times of more characters than so many times those of the text are of something else than the text. */
 const longestAlignment = 3
 /** The longest text that is given to a voice as what was said before, in characters. */
@@ -80,6 +82,9 @@ export interface SpeechOutput {
   readonly used: () => CallUsage["tts"]
 }
 
+/** Wakes up for the outputs that wait for audio. */
+export const silenceTimeout = SharedTimeout.make(shortestSilentMs)
+
 export const make = (options: {
   readonly callId: string
   readonly media: CallMedia
@@ -93,11 +98,15 @@ export const make = (options: {
   readonly onWarning?: (reason: string) => void
   /** The call's time, in milliseconds. */
   readonly now: () => number
+  /** {@link silenceTimeout}, where outputs share one. */
+  readonly silence?: SharedTimeout.SharedTimeout
 }): Effect.Effect<SpeechOutput, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { cache, media, now } = options
     const handle = yield* FiberHandle.make<void>()
     const run = yield* FiberHandle.runtime(handle)<never>()
+    const clock = yield* Effect.clock
+    const silence = options.silence ?? (yield* silenceTimeout)
     /** The speech that is synthesized, and what follows it. */
     let current: Speech | undefined
     let queue: Array<Speech> = []
@@ -111,6 +120,9 @@ export const make = (options: {
     let asked: ReturnType<ChooseVoice>["provider"] | undefined
     /** When the speech that has given no audio yet was asked for. */
     let silentSince: number | undefined
+    /** Ends the watch of the speech that is synthesized. */
+    let stopWatching = () => {}
+    yield* Effect.addFinalizer(() => Effect.sync(() => stopWatching()))
     /** Raised by `stop`: audio of an earlier epoch is dropped. */
     let epoch = 0
     let held = false
@@ -163,6 +175,7 @@ export const make = (options: {
         let text = ""
         let written = 0
         let expectsAudio = true
+        let isOver = false
         let active = asked_at
         const expect = () => {
           expectsAudio = true
@@ -178,7 +191,7 @@ export const make = (options: {
           ...(before === "" ? {} : { previousText: before }),
           sink: {
             write: (samples: Int16Array) => {
-              if (mine !== epoch) return true
+              if (isOver || mine !== epoch) return true
               if (samples.length > 0) {
                 silentSince = undefined
                 waited = 0
@@ -191,22 +204,19 @@ export const make = (options: {
               return media.write(resampler?.push(samples) ?? samples)
             },
             align: (characters: number, atSample: number) => {
-              if (mine !== epoch) return
+              if (isOver || mine !== epoch) return
               checkAlignment(characters, text.length)
               media.align(characters, Math.round(atSample * ratio))
             },
             drained
           }
         }
-        /** Fails when nothing is written for a while although audio is expected and there is room. */
-        const watch: Effect.Effect<never, { readonly reason: string }> = Effect.suspend(() => {
+        /** When the last activity was, as a timeout of {@link shortestSilentMs} counts it, by `clock`. */
+        const activity = (): number => {
           const limit = written === 0 ? Math.max(shortestSilentMs, silentMs - waited) : silentMs
           if (!expectsAudio || media.busy) active = now()
-          const rest = active + limit - now()
-          return rest > 0
-            ? Effect.zipRight(Effect.sleep(rest), watch)
-            : Effect.fail({ reason: "the voice gave no audio" })
-        })
+          return clock.unsafeCurrentTimeMillis() - (now() - active) + limit - shortestSilentMs
+        }
         const pieces: Array<string> = []
         const say = (command: CommandOf<"Speak">): void => {
           const space = spaceBetween(text, command.text)
@@ -241,20 +251,23 @@ export const make = (options: {
                 if (mine === epoch) countSource(first.text, source)
               })
             : undefined
-        return (known ?? synthesis).pipe(
-          Effect.raceFirst(watch),
-          Effect.matchCause({
-            onSuccess: () => (speech.isEnded ? undefined : "the voice ended the turn before its text"),
-            onFailure: reasonOf
-          }),
-          Effect.tap(() => {
+        const over = (failure: string | undefined): Effect.Effect<void> =>
+          Effect.suspend(() => {
             if (mine !== epoch) return Effect.void
+            isOver = true
+            stopWatching()
             speech.isEnded = true
             if (resampler !== undefined) media.write(resampler.end())
-            return placed
-          }),
-          Effect.flatMap((failure) => Effect.sync(() => mine === epoch && settle(speech, text, failure)))
-        )
+            return Effect.flatMap(placed, () => Effect.sync(() => mine === epoch && settle(speech, text, failure)))
+          })
+        // Fails the synthesis when nothing is written for a while although audio is expected and there is room.
+        stopWatching = silence.watch(activity, () => {
+          run(Effect.zipRight(over(noAudio), work(mine)))
+        })
+        return Effect.matchCauseEffect(known ?? synthesis, {
+          onSuccess: () => over(speech.isEnded ? undefined : "the voice ended the turn before its text"),
+          onFailure: (cause) => over(reasonOf(cause))
+        })
       })
 
     /** The synthesis of a turn is over. Of the texts that were not spoken, the first has failed; others are tried again. */
@@ -266,23 +279,20 @@ export const make = (options: {
       if (failed === undefined) return
       const [first, ...others] = texts.filter(({ id }) => id !== failed && unspoken.includes(id))
       if (first !== undefined) queue.unshift(speechOf(first, ...others))
-      const report = () => options.onFailed(failed, failure ?? "the voice gave no audio")
+      const report = () => options.onFailed(failed, failure ?? noAudio)
       if (held) failedWhileHeld = report
       else report()
     }
 
-    const work: Effect.Effect<void> = Effect.gen(function* () {
-      const mine = epoch
-      // After `stop`, which a failure may cause at once, the queue belongs to another fiber.
-      while (mine === epoch) {
+    /** Works on the queue in an epoch: after `stop`, which a failure may cause at once, it belongs to another fiber. */
+    const work = (mine: number): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (mine !== epoch) return Effect.void
         current = queue.shift()
-        if (current === undefined) {
-          working = false
-          return
-        }
-        yield* synthesize(current)
-      }
-    })
+        if (current !== undefined) return Effect.zipRight(synthesize(current), work(mine))
+        working = false
+        return Effect.void
+      })
 
     const notBegun = (): ReadonlyArray<string> => queue.flatMap(({ texts }) => texts.map(({ id }) => id))
 
@@ -295,6 +305,7 @@ export const make = (options: {
       held = false
       failedWhileHeld = undefined
       epoch++
+      stopWatching()
       if (silentSince !== undefined) waited += now() - silentSince
       silentSince = undefined
       times.clear()
@@ -315,7 +326,7 @@ export const make = (options: {
         queue.push(speechOf(command))
         if (working) return
         working = true
-        run(work)
+        run(work(epoch))
       },
       end: (turn) => {
         const last = queue.at(-1) ?? current

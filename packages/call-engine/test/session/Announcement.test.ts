@@ -8,6 +8,7 @@ import { type Context, type Duration, Effect, type Fiber, type Scope } from "eff
 import { Ticker } from "../../src/media/Ticker.ts"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
 import * as Announcement from "../../src/session/Announcement.ts"
+import { silenceTimeout } from "../../src/session/SpeechOutput.ts"
 import { SpeechCache } from "../../src/speech/SpeechCache.ts"
 
 const text = { text: "A caller for you", voice: "female", language: "en-US" }
@@ -66,7 +67,8 @@ const saying = (
         ticker: yield* Ticker,
         chooseVoice: ({ voice }) => ({ provider, voice }),
         resolveVoice: (voice, _, preferred) => (voice === "female" ? preferred : voice),
-        speechCache: yield* SpeechCache
+        speechCache: yield* SpeechCache,
+        silence: yield* silenceTimeout
       }
     })
     const over = yield* Effect.fork(said.over)

@@ -1,8 +1,8 @@
 import * as SharedTimeout from "@svc/providers/SharedTimeout"
 import { type AudioSink, type SpeechTurn, type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
-import { type Context, Effect, Fiber } from "effect"
+import { Context, Deferred, Effect, FiberId, Scope } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
-import { fencedRequest, type RequestState } from "./FencedRequest.ts"
+import { type RequestState, startRequest } from "./FencedRequest.ts"
 import { makeCircuit, type ProviderCircuit } from "./ProviderCircuit.ts"
 import { problemOf } from "./Shapes.ts"
 import { alignment, samples, speechTurn } from "./SpeechShapes.ts"
@@ -61,7 +61,7 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
   const failed = (reason: string) => new TextToSpeechError({ reason: `${speech.id}: ${reason}`, retryable: true })
 
   const open: Service["open"] = (request) =>
-    Effect.gen(function* () {
+    Effect.flatMap(Effect.runtime<Scope.Scope>(), (runtime) => {
       const waiting: Array<string> = []
       let turn: SpeechTurn | undefined
       let state: RequestState | undefined
@@ -77,7 +77,7 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
           state.abort(`crashed: ${errorSummary(defect)}`)
         }
       }
-      const work = fencedRequest(circuit, failed, { timeout, reason: "wrote no audio" }, (running) =>
+      const work = (running: RequestState) =>
         Effect.gen(function* () {
           state = running
           const { active, sink } = fencedSink(
@@ -102,8 +102,10 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
           if (isEnded) use((opened) => opened.end())
           yield* opened.done
         }).pipe(Effect.scoped)
+      const done = Deferred.unsafeMake<void, TextToSpeechError>(FiberId.none)
+      const giveUp = startRequest(circuit, failed, { timeout, reason: "wrote no audio" }, work, runtime, (exit) =>
+        Deferred.unsafeDone(done, exit)
       )
-      const fiber = yield* Effect.forkScoped(work)
       const fenced: SpeechTurn = {
         say: (text) => {
           if (isEnded) return
@@ -118,9 +120,9 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
           said()
           use((opened) => opened.end())
         },
-        done: Fiber.join(fiber)
+        done: Deferred.await(done)
       }
-      return fenced
+      return Effect.as(Scope.addFinalizer(Context.get(runtime.context, Scope.Scope), Effect.sync(giveUp)), fenced)
     })
 
   /** Those of the provider when it throws, or names others. */

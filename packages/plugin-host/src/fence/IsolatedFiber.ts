@@ -20,12 +20,12 @@ const isSameError = (failure: unknown, expected: TypedError): boolean =>
 export const settled = <A, E extends TypedError>(
   exit: Exit.Exit<A, E>,
   onCrash: (reason: string, defect: unknown) => E
-): Effect.Effect<A, E> => {
-  if (Exit.isSuccess(exit)) return Effect.succeed(exit.value)
+): Exit.Exit<A, E> => {
+  if (Exit.isSuccess(exit)) return exit
   const defect = Cause.squash(exit.cause)
   const crashed = onCrash(`crashed: ${errorSummary(defect)}`, defect)
   const failure = Cause.failureOption(exit.cause)
-  return Effect.fail(Option.isSome(failure) && isSameError(failure.value, crashed) ? failure.value : crashed)
+  return Exit.fail(Option.isSome(failure) && isSameError(failure.value, crashed) ? failure.value : crashed)
 }
 
 /**

@@ -86,36 +86,25 @@ export interface ProviderError extends TypedError {
 export const outcomeOfError = (error: ProviderError): Outcome =>
   error.retryable ? { _tag: "Failed", reason: error.reason } : { _tag: "Answered" }
 
-const outcomeOf = <A, E extends ProviderError>(exit: Exit.Exit<A, E>, silence: string | undefined): Outcome => {
+/** The outcome of a call that has ended. `silence`: the provider did nothing for too long. */
+export const outcomeOf = <A, E extends ProviderError>(exit: Exit.Exit<A, E>, silence?: string): Outcome => {
   if (Exit.isSuccess(exit)) return { _tag: "Succeeded" }
   if (silence !== undefined) return { _tag: "Silent", reason: silence }
   const error = Cause.failureOption(exit.cause)
   return error._tag === "Some" ? outcomeOfError(error.value) : { _tag: "Abandoned" }
 }
 
-const timed = <A, E extends ProviderError, R>(
-  circuit: ProviderCircuit,
-  call: Effect.Effect<A, E, R>,
-  silence: () => string | undefined
-) => {
-  const from = circuit.now()
-  return Effect.onExit(call, (exit) =>
-    Effect.sync(() => {
-      circuit.settle(outcomeOf(exit, circuit.opensForSilence ? silence() : undefined))
-      circuit.onDuration(circuit.now() - from)
-    })
-  )
-}
-
-/**
- * Makes a call if the circuit admits it, and settles it. Otherwise fails at once with `onRefusal(reason)`. `silence`: asked
- * when the call has failed or was interrupted; a text says that the provider did nothing for too long.
- */
+/** Makes a call if the circuit admits it, and settles it. Otherwise fails at once with `onRefusal(reason)`. */
 export const throughCircuit =
-  <E extends ProviderError>(
-    circuit: ProviderCircuit,
-    onRefusal: (reason: string) => E,
-    silence: () => string | undefined = () => undefined
-  ) =>
+  <E extends ProviderError>(circuit: ProviderCircuit, onRefusal: (reason: string) => E) =>
   <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.suspend(() => (circuit.admit() ? timed(circuit, call, silence) : Effect.fail(onRefusal(circuit.refusal()))))
+    Effect.suspend(() => {
+      if (!circuit.admit()) return Effect.fail(onRefusal(circuit.refusal()))
+      const from = circuit.now()
+      return Effect.onExit(call, (exit) =>
+        Effect.sync(() => {
+          circuit.settle(outcomeOf(exit))
+          circuit.onDuration(circuit.now() - from)
+        })
+      )
+    })

@@ -1,6 +1,6 @@
 import * as path from "node:path"
 import type { Host, LogFields } from "@svc/providers/Host"
-import { Effect, LogLevel, Runtime } from "effect"
+import { Effect, FiberRef, HashMap, LogLevel, Runtime } from "effect"
 import { HostResources } from "./HostResources.ts"
 import { pluginMetrics } from "./PluginMetrics.ts"
 import { pluginTokens } from "./PluginTokens.ts"
@@ -61,7 +61,7 @@ export const makeHost = (plugin: string): Effect.Effect<Host> =>
     }
   })
 
-/** Runs an effect of a plugin so that what it logs has the plugin's name. */
+/** Marks the fiber, which runs nothing else, so that what an effect of a plugin logs has the plugin's name. */
 export type PluginLogs = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** The plugin of this fiber, as {@link asPlugin} has marked it; empty without one. */
@@ -75,5 +75,8 @@ export const currentPlugin: Effect.Effect<string> = Effect.map(Effect.logAnnotat
  * this, as {@link asPlugin} has marked it. The other annotations are those of the caller, such as the id of the call.
  */
 export const pluginLogs: Effect.Effect<PluginLogs> = Effect.map(currentPlugin, (plugin) =>
-  plugin === "" ? (effect) => effect : asPlugin(plugin)
+  plugin === ""
+    ? (effect) => effect
+    : (effect) =>
+        Effect.zipRight(FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>(annotation, plugin)), effect)
 )
