@@ -37,7 +37,7 @@ type Result = readonly [Conversation, ReadonlyArray<Command>]
 
 /** The first step of an inbound call, or of an outbound call that is to be placed. */
 export const start = (facts: Facts): Result => {
-  const d: Draft = { state: initial(facts), at: 0, commands: [] }
+  const d: Draft = { state: initial(facts), isCopy: true, at: 0, commands: [] }
   emit(d, { event: "call.ringing", data: { ...ids(d), from: facts.from, to: facts.to } })
   if (facts.outbound === undefined) command(d, { _tag: "FetchConfig" })
   else {
@@ -51,7 +51,7 @@ export const start = (facts: Facts): Result => {
 export const step = (state: Conversation, input: Input): Result => {
   if (input._tag === "ModelUsed" || input._tag === "MediaReported") return [Usage.reported(state, input), []]
   if (state.phase === "over") return [state, []]
-  const d: Draft = { state, at: Math.min(input.at, state.ended_at ?? input.at), commands: [] }
+  const d: Draft = { state, isCopy: false, at: Math.min(input.at, state.ended_at ?? input.at), commands: [] }
   apply(d, input)
   for (const { run } of endOfStepActions) run(d)
   return [d.state, d.commands]

@@ -4,16 +4,24 @@ import type { Facts } from "./Input.ts"
 import { type Conversation, isoTime, isRunning } from "./State.ts"
 import type { Timer } from "./Timer.ts"
 
-/** A step in progress: the state (replaced, never mutated) and the commands so far. */
+/**
+ * A step in progress: the state and the commands so far. The first change copies the state, and the others change the copy:
+ * a copy costs as much as the rest of a small change. Nobody may keep `state` itself during the step, only its fields, which
+ * are replaced and never mutated.
+ */
 export interface Draft {
   state: Conversation
+  /** Whether `state` is this step's own copy. */
+  isCopy: boolean
   /** Milliseconds since the call's start. */
   readonly at: number
   readonly commands: Array<Command>
 }
 
 export const patch = (d: Draft, change: Partial<Conversation>): void => {
-  d.state = { ...d.state, ...change }
+  if (!d.isCopy) d.state = { ...d.state }
+  d.isCopy = true
+  Object.assign(d.state, change)
 }
 
 export const command = (d: Draft, c: Command): void => {

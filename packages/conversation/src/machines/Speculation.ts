@@ -119,7 +119,7 @@ export const adopt = (d: Draft, request: ModelRequest): { readonly ahead?: strin
 
 /** What the model would be asked if the caller's turn ended now; undefined: it would not be asked. */
 const requestNow = (d: Draft, endTurn: (d: Draft) => void): ModelRequest | undefined => {
-  const trial: Draft = { state: { ...d.state, speculation: noSpeculation }, at: d.at, commands: [] }
+  const trial: Draft = { state: { ...d.state, speculation: noSpeculation }, isCopy: true, at: d.at, commands: [] }
   endTurn(trial)
   const asked = trial.commands.findLast((c): c is Extract<Command, { _tag: "AskModel" }> => c._tag === "AskModel")
   if (asked === undefined) return undefined
