@@ -28,7 +28,7 @@ export interface ConversationServices {
   >
   /** What the voices and language models of all providers can do. */
   readonly abilities: Abilities
-  /** Runs an effect that may outlive the call, but not the engine. */
+  /** Runs an effect that may outlive the call, but not the engine, in a fiber of its own. */
   readonly background: (effect: Effect.Effect<void>) => void
   /** Logs a defect that ended a call. */
   readonly report: (callId: string, defect: unknown) => void

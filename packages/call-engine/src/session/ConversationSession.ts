@@ -7,7 +7,7 @@ import type { Facts, Input, InputOf, UntimedInput } from "@svc/conversation/Inpu
 import { digest } from "@svc/conversation/Replay"
 import { type Conversation, isoTime } from "@svc/conversation/State"
 import type { Timer } from "@svc/conversation/Timer"
-import { Deferred, Effect, FiberMap, Schema, type Scope } from "effect"
+import { Deferred, Effect, FiberMap, FiberRef, HashMap, Schema, type Scope } from "effect"
 import * as AgentServer from "../agent-server/AgentServer.ts"
 import { countStep } from "../live/CallMetrics.ts"
 import { knowledgeLookUp } from "./CallKnowledge.ts"
@@ -112,10 +112,12 @@ export const make = (
 ): Effect.Effect<ConversationSession, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { agent, facts, resumed, runsTimer = () => true, stalled = () => 0 } = call
+    const withId = HashMap.set<string, unknown>("call_id", facts.call_id)
     // Work that may outlive the session has its own fibers.
     const services: ConversationServices = {
       ...shared,
-      background: (effect) => shared.background(Effect.annotateLogs(effect, "call_id", facts.call_id))
+      background: (effect) =>
+        shared.background(Effect.zipRight(FiberRef.update(FiberRef.currentLogAnnotations, withId), effect))
     }
     const { events, journal } = services
     const clock = yield* Effect.clock

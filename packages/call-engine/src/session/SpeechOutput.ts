@@ -262,7 +262,8 @@ export const make = (options: {
           })
         // Fails the synthesis when nothing is written for a while although audio is expected and there is room.
         stopWatching = silence.watch(activity, () => {
-          run(Effect.zipRight(over(noAudio), work(mine)))
+          // Later: what follows from the failure may run something else, which must replace this and not the reverse.
+          run(Effect.zipRight(over(noAudio), work(mine)), { immediate: false })
         })
         return Effect.matchCauseEffect(known ?? synthesis, {
           onSuccess: () => over(speech.isEnded ? undefined : "the voice ended the turn before its text"),
