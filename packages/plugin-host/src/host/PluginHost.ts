@@ -78,5 +78,8 @@ export const pluginLogs: Effect.Effect<PluginLogs> = Effect.map(currentPlugin, (
   plugin === ""
     ? (effect) => effect
     : (effect) =>
-        Effect.zipRight(FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>(annotation, plugin)), effect)
+        Effect.zipRight(
+          FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>(annotation, plugin)),
+          effect
+        )
 )
