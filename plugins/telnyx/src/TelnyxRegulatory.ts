@@ -18,27 +18,23 @@ const types: ReadonlyArray<NumberType> = ["local", "mobile", "toll_free"]
 /** What an address must have for Telnyx. */
 const fields: ReadonlyArray<keyof CarrierAddress> = ["customer_name", "street", "city", "postcode"]
 
-/** `GET /regulatory_requirements`. */
-const Requirements = Schema.Struct({
-  data: Schema.Array(
-    Schema.Struct({
-      phone_number_type: Schema.optional(Schema.NullOr(Schema.String)),
-      action: Schema.optional(Schema.NullOr(Schema.String)),
-      regulatory_requirements: Schema.optional(
-        Schema.NullOr(
-          Schema.Array(
-            Schema.Struct({
-              id: Schema.String,
-              name: Schema.optional(Schema.NullOr(Schema.String)),
-              field_type: Schema.optional(Schema.NullOr(Schema.String))
-            })
-          )
-        )
+/** An entry of `GET /regulatory_requirements`. */
+const Requirement = Schema.Struct({
+  phone_number_type: Schema.optional(Schema.NullOr(Schema.String)),
+  action: Schema.optional(Schema.NullOr(Schema.String)),
+  regulatory_requirements: Schema.optional(
+    Schema.NullOr(
+      Schema.Array(
+        Schema.Struct({
+          id: Schema.String,
+          name: Schema.optional(Schema.NullOr(Schema.String)),
+          field_type: Schema.optional(Schema.NullOr(Schema.String))
+        })
       )
-    })
+    )
   )
 })
-const decodeRequirements = Schema.decodeUnknown(Requirements)
+const decodeRequirement = Schema.decodeUnknownEither(Requirement)
 
 /** What one type of number requires. */
 interface Demand {
@@ -76,6 +72,18 @@ const nameOf = (name: string): { readonly first_name: string; readonly last_name
 export const make = ({ api, log }: { readonly api: TelnyxApi; readonly log: Host["log"] }): Effect.Effect<Regulatory> =>
   Effect.sync(() => {
     const locks = new KeyLocks()
+    /** Entries that the log names. */
+    const skipped = new Set<string>()
+
+    const skip = (country: string, index: number, type: unknown): void => {
+      const entry = `${country} ${index}`
+      if (skipped.has(entry)) return
+      skipped.add(entry)
+      log.warning(
+        `The entry ${index} of Telnyx's regulatory requirements in ${country} (phone_number_type: ${JSON.stringify(type)}) ` +
+          "cannot be read and is left out; a number may be refused for it: look at its requirements in Mission Control"
+      )
+    }
 
     const demandsOf = (country: string): Effect.Effect<ReadonlyArray<Demand>, CarrierUnavailable> =>
       Effect.gen(function* () {
@@ -88,9 +96,20 @@ export const make = ({ api, log }: { readonly api: TelnyxApi; readonly log: Host
           (failure) =>
             failure.outcome === "refused" ? Effect.succeed({ data: [] }) : Effect.fail(carrierUnavailable(failure))
         )
-        const { data } = yield* Effect.mapError(decodeRequirements(body), () =>
-          carrierUnavailable({ reason: "Telnyx answered with no list of regulatory requirements" })
-        )
+        const entries = listOf(body)
+        if (entries === undefined) {
+          return yield* carrierUnavailable({ reason: "Telnyx answered with no list of regulatory requirements" })
+        }
+        const data = entries.flatMap((entry, index) => {
+          const decoded = decodeRequirement(entry)
+          if (decoded._tag === "Right") return [decoded.right]
+          skip(country, index, Object(entry).phone_number_type)
+          return []
+        })
+        // An address must not count as verified because nothing of what is required could be read.
+        if (data.length === 0 && entries.length > 0) {
+          return yield* carrierUnavailable({ reason: `Telnyx's requirements in ${country} cannot be read` })
+        }
         return types.flatMap((type): ReadonlyArray<Demand> => {
           const all = data
             .filter(({ phone_number_type: of }) => of === type || of === null || of === undefined || of === "")

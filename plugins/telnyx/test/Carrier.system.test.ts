@@ -224,6 +224,47 @@ it.scopedLive("an address is verified for each type of number, and its group is 
   })
 )
 
+it.scopedLive("a regulatory requirement that cannot be read is left out and named in the log, once", () =>
+  Effect.gen(function* () {
+    const setup = yield* setUp()
+    const { regulatory } = services(setup)
+    const requirement = { id: "r1", name: "End user address", field_type: "address" }
+    setup.carrier.faults.intercept = ({ path }, response) => {
+      if (path !== "/v2/regulatory_requirements") return false
+      response.setHeader("content-type", "application/json")
+      response.end(
+        JSON.stringify({
+          data: [
+            { phone_number_type: "local", regulatory_requirements: [requirement] },
+            { phone_number_type: "mobile", regulatory_requirements: [{ name: "no id" }] },
+            "garbage"
+          ]
+        })
+      )
+      return true
+    }
+    for (let time = 0; time < 2; time++) {
+      expect(yield* regulatory.requirements("NL")).toMatchObject({ number_types: ["local"] })
+    }
+    const lines = setup.double.logged
+      .map(({ message }) => message)
+      .filter((line) => line.includes("requirements in NL"))
+    expect(lines).toEqual([
+      expect.stringContaining('entry 1 of Telnyx\'s regulatory requirements in NL (phone_number_type: "mobile")'),
+      expect.stringContaining("entry 2 of")
+    ])
+    for (const body of ['{"data":"garbage"}', '{"data":["garbage"]}']) {
+      setup.carrier.faults.intercept = ({ path }, response) => {
+        if (path !== "/v2/regulatory_requirements") return false
+        response.setHeader("content-type", "application/json")
+        response.end(body)
+        return true
+      }
+      expect(yield* Effect.flip(regulatory.requirements("NL"))).toMatchObject({ _tag: "CarrierUnavailable" })
+    }
+  })
+)
+
 it.scopedLive("a number is ordered with a group that is not approved yet, and with none that was declined", () =>
   Effect.gen(function* () {
     const setup = yield* setUp({ settings: { connectionId: "app-1" } })
