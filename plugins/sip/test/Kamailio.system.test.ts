@@ -1,13 +1,9 @@
-import { spawn, spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { type CallEvent, Telephony } from "@svc/providers/Telephony"
-import { Effect, Schedule, Stream } from "effect"
+import { Effect, Stream } from "effect"
+import { until } from "./BaresipPhone.ts"
+import * as Kamailio from "./Kamailio.ts"
 import { phones, plugin } from "./SipPhones.ts"
-
-const isInstalled = spawnSync("kamailio", ["-v"]).error === undefined
 
 const absent = "kamailio is not installed: its tests were not run (on Debian: apt-get install kamailio)"
 
@@ -16,70 +12,18 @@ const proxy = "127.0.0.3"
 const proxyPort = 27_580
 const port = 27_560
 
-const config = `#!KAMAILIO
-debug=0
-log_stderror=yes
-children=1
-auto_aliases=no
-disable_tcp=yes
-listen=udp:${proxy}:${proxyPort}
-loadmodule "tm.so"
-loadmodule "sl.so"
-loadmodule "rr.so"
-loadmodule "pv.so"
-loadmodule "textops.so"
-loadmodule "siputils.so"
-request_route {
-  if (has_totag()) {
-    if (loose_route()) { t_relay(); exit; }
-    if (is_method("ACK")) { if (t_check_trans()) { t_relay(); } exit; }
-    sl_send_reply("404", "Not here");
-    exit;
-  }
-  if (is_method("CANCEL")) { if (t_check_trans()) { t_relay(); } exit; }
-  t_check_trans();
-  record_route();
-  $du = "sip:127.0.0.1:${port}";
-  t_relay();
-}
-`
-
-/** Waits until a condition holds, for 20 s at most. */
-const until = (what: string, condition: () => boolean): Effect.Effect<void> =>
-  Effect.sync(condition).pipe(
-    Effect.repeat({ until: (holds) => holds, schedule: Schedule.spaced("20 millis") }),
-    Effect.timeoutFail({ duration: "20 seconds", onTimeout: () => new Error(`this did not happen: ${what}`) }),
-    Effect.orDie,
-    Effect.asVoid
-  )
-
-const kamailio = Effect.gen(function* () {
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-kamailio-"))),
-    (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
-  )
-  const file = join(folder, "kamailio.cfg")
-  writeFileSync(file, config)
-  yield* Effect.acquireRelease(
-    // It need not have started when the first INVITE is sent, which is repeated.
-    Effect.sync(() =>
-      spawn("kamailio", ["-f", file, "-m", "32", "-M", "8", "-DD", "-E", "-Y", folder], { stdio: "ignore" })
-    ),
-    (child) =>
-      Effect.async<void>((resume) => {
-        if (child.exitCode !== null) return resume(Effect.void)
-        child.once("exit", () => resume(Effect.void))
-        child.kill("SIGTERM")
-      })
-  )
+const config = Kamailio.proxy({
+  listen: `udp:${proxy}:${proxyPort}`,
+  globals: ["disable_tcp=yes"],
+  destination: `$du = "sip:127.0.0.1:${port}";`
 })
 
-describe.skipIf(!isInstalled)(isInstalled ? "calls through kamailio" : absent, () => {
+describe.skipIf(!Kamailio.isInstalled)(Kamailio.isInstalled ? "calls through kamailio" : absent, () => {
   it.scopedLive(
     "keep to the recorded route, carry audio, and are ended by either side",
     () =>
       Effect.gen(function* () {
-        yield* kamailio
+        yield* Kamailio.run(yield* Kamailio.folder, config)
         const telephony = yield* Telephony
         const legs: Array<{ readonly events: ReadonlyArray<CallEvent>; readonly hangup: () => void }> = []
         yield* Effect.forkScoped(

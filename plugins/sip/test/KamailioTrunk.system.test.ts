@@ -1,17 +1,14 @@
-import { spawn, spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { legFormats } from "@svc/providers/Audio"
 import { Effect, Fiber, Redacted } from "effect"
 import { freePort, until } from "./BaresipPhone.ts"
+import * as Kamailio from "./Kamailio.ts"
 import { answerNext, PeerCall, telephonyOf } from "./PeerCall.ts"
 import * as Sipp from "./SippScenario.ts"
 
 const { maybe, received, request, respond, respondInDialog, response, sdp, sipp } = Sipp
 
-const isInstalled = Sipp.isInstalled && spawnSync("kamailio", ["-v"]).error === undefined
+const isInstalled = Sipp.isInstalled && Kamailio.isInstalled
 const absent =
   "kamailio or sipp is not installed: their tests were not run (on Debian: apt-get install kamailio sip-tester)"
 
@@ -19,40 +16,20 @@ const absent =
 const trunk = "127.0.0.4"
 
 /** A proxy with Record-Route between the plugin, whose calls need a digest, and a phone. */
-const config = (port: number, plugin: number, phone: number, algorithm: string): string => `#!KAMAILIO
-debug=0
-log_stderror=yes
-children=1
-auto_aliases=no
-disable_tcp=yes
-listen=udp:${trunk}:${port}
-loadmodule "tm.so"
-loadmodule "sl.so"
-loadmodule "rr.so"
-loadmodule "pv.so"
-loadmodule "textops.so"
-loadmodule "siputils.so"
-loadmodule "auth.so"
-modparam("auth", "algorithm", "${algorithm}")
-request_route {
-  if (has_totag()) {
-    if (loose_route()) { t_relay(); exit; }
-    if (is_method("ACK")) { if (t_check_trans()) { t_relay(); } exit; }
-    sl_send_reply("404", "Not here");
-    exit;
-  }
-  if (is_method("CANCEL")) { if (t_check_trans()) { t_relay(); } exit; }
-  t_check_trans();
-  if ($sp == ${plugin} && !pv_proxy_authenticate("trunk", "secret", "0")) {
-    auth_challenge("trunk", "1");
-    exit;
-  }
-  consume_credentials();
-  record_route();
-  if ($sp == ${plugin}) { $du = "sip:127.0.0.1:${phone}"; } else { $du = "sip:127.0.0.1:${plugin}"; }
-  t_relay();
-}
-`
+const config = (port: number, plugin: number, phone: number, algorithm: string): string =>
+  Kamailio.proxy({
+    listen: `udp:${trunk}:${port}`,
+    globals: ["disable_tcp=yes"],
+    modules: ['loadmodule "auth.so"', `modparam("auth", "algorithm", "${algorithm}")`],
+    before: [
+      `  if ($sp == ${plugin} && !pv_proxy_authenticate("trunk", "secret", "0")) {`,
+      '    auth_challenge("trunk", "1");',
+      "    exit;",
+      "  }",
+      "  consume_credentials();"
+    ],
+    destination: `if ($sp == ${plugin}) { $du = "sip:127.0.0.1:${phone}"; } else { $du = "sip:127.0.0.1:${plugin}"; }`
+  })
 
 /** The plugin with kamailio as its trunk, behind which a phone is to be. */
 const connected = (algorithm: string) =>
@@ -65,24 +42,7 @@ const connected = (algorithm: string) =>
       trunkUsername: "user",
       trunkPassword: Redacted.make("secret")
     })
-    const folder = yield* Effect.acquireRelease(
-      Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-kamailio-"))),
-      (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
-    )
-    const file = join(folder, "kamailio.cfg")
-    writeFileSync(file, config(port, plugin, phone, algorithm))
-    yield* Effect.acquireRelease(
-      // It need not have started when the first INVITE is sent, which is repeated.
-      Effect.sync(() =>
-        spawn("kamailio", ["-f", file, "-m", "32", "-M", "8", "-DD", "-E", "-Y", folder], { stdio: "ignore" })
-      ),
-      (child) =>
-        Effect.async<void>((resume) => {
-          if (child.exitCode !== null) return resume(Effect.void)
-          child.once("exit", () => resume(Effect.void))
-          child.kill("SIGTERM")
-        })
-    )
+    yield* Kamailio.run(yield* Kamailio.folder, config(port, plugin, phone, algorithm))
     const { outbound } = telephony
     if (outbound === undefined) return yield* Effect.dieMessage("there is no way to place calls")
     const call = { callId: "one", to: "+4930", from: "+4989", formats: legFormats }
