@@ -2,9 +2,8 @@ import { contact as ownContact } from "../message/Contact.ts"
 import type { Headers, Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import * as Parser from "../message/Parser.ts"
-import { serialize } from "../message/Serializer.ts"
-import { decimal, paramOf } from "../message/Syntax.ts"
-import { isReliable, onFlow, type Peer } from "../transaction/Peer.ts"
+import { paramOf } from "../message/Syntax.ts"
+import { isReliable, type Peer } from "../transaction/Peer.ts"
 import { responsePeer, withSource } from "../transaction/ReceivedVia.ts"
 import type { Timing } from "../transaction/Timing.ts"
 import * as Transactions from "../transaction/Transactions.ts"
@@ -16,37 +15,19 @@ import { CallTable, type Owner } from "./CallTable.ts"
 import * as Dialog from "./Dialog.ts"
 import * as Inbound from "./Inbound.ts"
 import { initialInvite, type NewCall } from "./InitialInvite.ts"
-import { LargeRequests } from "./LargeRequests.ts"
 import * as Outbound from "./Outbound.ts"
 import type { Output } from "./Output.ts"
 import * as Replacement from "./Replacement.ts"
 import { isFromPeerOf, routeOf } from "./RequestRoute.ts"
-import { type Pending, Targets } from "./Targets.ts"
+import { RequestSender, type RequestSenderOptions } from "./RequestSender.ts"
 
-export interface Options {
+export interface Options extends RequestSenderOptions {
   readonly timing: Timing
-  /** 32 random hexadecimal digits. */
-  readonly random: () => string
-  /** Our host and port in Via and Contact, for messages to this peer. */
-  readonly sentBy: (peer: Peer) => { readonly host: string; readonly port: number }
   /** Calls at once from one address. */
   readonly callsPerSource: number
-  /** Whether requests that are too large for UDP go by TCP (RFC 3261, 18.1.1). */
-  readonly hasTcp: boolean
 }
-
-/** How long a server may take to answer while others are left, in ms: three retransmissions over UDP. */
-const nextTargetMs = 4000
 
 type Respond = (status: number, reason: string, headers?: Headers) => ReadonlyArray<AgentEffect>
-
-const isCanceled = (call: Call.Call): boolean => call._tag === "Outbound" && call.is.canceling !== "no"
-
-/** Whether a request goes to its Request-URI, which leaves the transport open. */
-const namesNoTransport = (request: Request): boolean => {
-  const hop = Message.header(request, "route") === undefined ? Dialog.nextHop(request) : undefined
-  return hop?._tag === "Sip" && hop.scheme === "sip" && paramOf(hop.params, "transport") === undefined
-}
 
 const isLateAnswer = (sent: Request, { status }: Response): boolean =>
   sent.method === "INVITE" && status >= 200 && status < 300
@@ -56,12 +37,12 @@ export class UserAgent {
   readonly #options: Options
   readonly #transactions: Transactions.Transactions
   readonly #calls = new CallTable()
-  readonly #large = new LargeRequests()
-  readonly #targets = new Targets()
+  readonly #requests: RequestSender
 
   constructor(options: Options) {
     this.#options = options
     this.#transactions = new Transactions.Transactions(options.timing)
+    this.#requests = new RequestSender(options, this.#transactions, this.#calls)
   }
 
   /** Calls that are not over. */
@@ -152,32 +133,10 @@ export class UserAgent {
     return [{ _tag: "Locate", call, id: request.method, request }]
   }
 
-  /**
-   * Sends a request that was to be located, to the first of these servers that answers (RFC 3263, 4.3). A large one goes by
-   * TCP, and over UDP where that is refused.
-   */
+  /** Sends a request that was to be located, to the first of these servers that answers. */
   send(located: Locate, found: ReadonlyArray<Peer>, now: number): ReadonlyArray<AgentEffect> {
-    const isUnnamed = namesNoTransport(located.request)
-    const servers = found.map((each) => onFlow(each, located.flow, isUnnamed))
-    const [first, ...others] = this.#targets.inOrder(servers, Message.callId(located.request), now)
-    return first === undefined ? this.unreachable(located, now) : this.#sendTo(located, first, others, now)
-  }
-
-  #sendTo(located: Locate, found: Peer, others: ReadonlyArray<Peer>, now: number): ReadonlyArray<AgentEffect> {
-    const { call, id, request } = located
-    const branch = `z9hG4bK${this.#options.random().slice(0, 24)}`
-    const direct = this.#withVia(request, found, branch)
-    const size = found.transport === "udp" && this.#options.hasTcp ? serialize(direct).length : 0
-    const peer = this.#large.peerFor(size, found, now)
-    const answerWithin = others.length > 0 || located.hasAlternative === true ? nextTargetMs : undefined
-    if (request.method !== "ACK") {
-      this.#calls.own(branch, { call, id, sent: request }, peer)
-      this.#targets.sent(branch, { located, peer: found, others })
-    }
-    if (peer === found) return this.#run(this.#transactions.request(direct, peer, now, answerWithin), now)
-    this.#large.switched(branch, located, found)
-    const large = this.#withVia(request, peer, branch)
-    return this.#run(this.#transactions.request(large, peer, now, answerWithin), now)
+    const sent = this.#requests.send(located, found, now)
+    return sent === undefined ? this.unreachable(located, now) : this.#run(sent, now)
   }
 
   /** The next hop of a request was not found, or no connection to it. */
@@ -190,16 +149,7 @@ export class UserAgent {
     if (message._tag === "Response") return []
     const failed = this.#transactions.transportFailed(message)
     const branch = paramOf(Message.vias(message)?.[0]?.params ?? [], "branch") ?? ""
-    const again = this.#large.refused(branch, now)
-    if (again === undefined) return this.#run(failed, now)
-    this.#calls.disown(branch)
-    return this.#sendTo(again.located, again.peer, this.#targets.take(branch)?.others ?? [], now)
-  }
-
-  #withVia(request: Request, peer: Peer, branch: string): Request {
-    const { host, port } = this.#options.sentBy(peer)
-    const value = `SIP/2.0/${peer.transport.toUpperCase()} ${host}:${port};branch=${branch};rport`
-    return { ...request, headers: [{ name: "via", value }, ...request.headers] }
+    return this.#run(this.#requests.refused(branch, now) ?? failed, now)
   }
 
   #run(effects: ReadonlyArray<Transactions.Effect>, now: number): ReadonlyArray<AgentEffect> {
@@ -219,10 +169,9 @@ export class UserAgent {
       case "Response": {
         // A CANCEL has the branch of its INVITE, and its response changes nothing.
         if (effect.request.method === "CANCEL") return []
-        this.#large.answered(effect.branch)
         const owner = this.#calls.owner(effect.branch)
-        const handled = this.#answered(effect, owner, now)
-        if (handled !== undefined) return handled
+        const toNext = this.#requests.answered(effect, owner, now)
+        if (toNext !== undefined) return this.#run(toNext, now)
         if (effect.response.status >= 200 && effect.request.method !== "INVITE") this.#calls.disown(effect.branch)
         if (owner !== undefined) return this.#responded(owner, effect.response, now)
         return isLateAnswer(effect.request, effect.response) ? this.#declined(effect.response) : []
@@ -233,51 +182,12 @@ export class UserAgent {
       case "Failed": {
         if (effect.request.method === "CANCEL") return []
         const owner = this.#calls.owner(effect.branch)
-        const pending = this.#targets.take(effect.branch)
-        if (pending !== undefined) this.#targets.isDown(pending.peer, now)
-        const handled = this.#sendToNext(effect.branch, pending, owner, now)
-        if (handled !== undefined) return handled
+        const toNext = this.#requests.failed(effect.branch, owner, now)
+        if (toNext !== undefined) return this.#run(toNext, now)
         this.#calls.disown(effect.branch)
         return owner === undefined ? [] : this.#failed(owner, effect.reason, now)
       }
     }
-  }
-
-  /** A server has answered: after 503 the request goes to the next server. Undefined: the owner gets the response. */
-  #answered(
-    { branch, response }: Extract<Transactions.Effect, { readonly _tag: "Response" }>,
-    owner: Owner | undefined,
-    now: number
-  ): ReadonlyArray<AgentEffect> | undefined {
-    const pending = this.#targets.take(branch)
-    if (pending === undefined) return undefined
-    // Later responses of this transaction may still be a 503.
-    if (response.status < 200) this.#targets.sent(branch, pending)
-    if (response.status !== 503) {
-      this.#targets.isUp(pending)
-      return undefined
-    }
-    const pause = decimal(Message.header(response, "retry-after")?.split(/[ ;(]/, 1)[0] ?? "", 2 ** 31)
-    if (pause !== undefined) this.#targets.isDown(pending.peer, now, pause)
-    return this.#sendToNext(branch, pending, owner, now)
-  }
-
-  /** Sends a request to the next server. Undefined: there is none, or the request is no longer wanted. */
-  #sendToNext(
-    branch: string,
-    pending: Pending | undefined,
-    owner: Owner | undefined,
-    now: number
-  ): ReadonlyArray<AgentEffect> | undefined {
-    const [next, ...others] = pending?.others ?? []
-    if (pending === undefined || next === undefined || owner === undefined) return undefined
-    const call = this.#calls.get(owner.call)?.call
-    const isWanted = owner.sent.method !== "INVITE" || (call !== undefined && !isCanceled(call))
-    if (!isWanted) return undefined
-    this.#calls.disown(branch)
-    // The next server has not yet answered the INVITE, so that there is nothing to cancel.
-    if (call?._tag === "Outbound") this.#calls.update(owner.call, { ...call, is: { ...call.is, isProceeding: false } })
-    return this.#sendTo(pending.located, next, others, now)
   }
 
   #failed({ call, sent }: Owner, reason: "timeout" | "transport", now: number): ReadonlyArray<AgentEffect> {
