@@ -1,12 +1,14 @@
 /**
  * Random calls with faults, after which no call, transaction, timer or port may remain. Run with
- * `npm run soak:sip -- [minutes]`; 10 minutes by default. One SIP message of ten is lost on each side, calls are given up,
- * refused, silent, held and transferred, and the process of the other side is killed every half minute. The exit code is 1
- * when something remains.
+ * `npm run soak:sip -- [minutes]`; 10 minutes by default. Calls go over UDP, TCP and TLS, in equal parts. One SIP message of
+ * ten is lost on each side, and one new connection of ten is closed; calls are given up, refused, silent and transferred, and
+ * the process of the other side is killed every half minute. The exit code is 1 when something remains.
  */
 import { fork } from "node:child_process"
-import * as dgram from "node:dgram"
-import { readdirSync } from "node:fs"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import * as net from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { legFormats } from "@svc/providers/Audio"
 import { type CallLeg, Telephony } from "@svc/providers/Telephony"
@@ -14,19 +16,31 @@ import { Console, Effect, Random, Schedule, Stream } from "effect"
 import type { RtpMedia } from "../src/rtp/RtpMedia.ts"
 import type { Signaling } from "../src/Signaling.ts"
 import * as SipTelephony from "../src/SipTelephony.ts"
-import { chance, frame, hangsUp, lossy, quiet } from "./SoakCalls.ts"
+import {
+  anyCaller,
+  chance,
+  frame,
+  hangsUp,
+  lossy,
+  quiet,
+  type SoakPorts,
+  settingsOf,
+  writeCertificate
+} from "./SoakCalls.ts"
 
 const minutes = Number(process.argv[2] ?? 10)
 /** Longer than the timers of a transaction, and the time in which a silent peer is given up. */
 const settleMs = 90_000
 
 const freePort = Effect.async<number>((resume) => {
-  const socket = dgram.createSocket("udp4")
-  socket.bind(0, "127.0.0.1", () => {
-    const { port } = socket.address()
-    socket.close(() => resume(Effect.succeed(port)))
+  const server = net.createServer()
+  server.listen(0, "127.0.0.1", () => {
+    const bound = server.address()
+    server.close(() => resume(Effect.succeed(typeof bound === "object" && bound !== null ? bound.port : 0)))
   })
 })
+
+const freePorts: Effect.Effect<SoakPorts> = Effect.all({ port: freePort, tlsPort: freePort })
 
 const descriptors = (): number => readdirSync("/proc/self/fd").length
 
@@ -61,7 +75,7 @@ interface Parts {
   readonly media: RtpMedia
 }
 
-const soak = (peerPort: number, parts: () => Parts) =>
+const soak = (own: SoakPorts, other: SoakPorts, folder: string, parts: () => Parts) =>
   Effect.gen(function* () {
     const telephony = yield* Telephony
     const { outbound } = telephony
@@ -85,7 +99,7 @@ const soak = (peerPort: number, parts: () => Parts) =>
     )
     const dial = Effect.gen(function* () {
       counts.outgoing++
-      const call = { callId: "soak", to: "+12025550188", from: "+12025550100", formats: legFormats }
+      const call = { callId: "soak", to: "+12025550188", from: yield* anyCaller, formats: legFormats }
       const giveUpMs = (yield* chance(0.25)) ? yield* Random.nextIntBetween(0, 500) : 20_000
       const leg = yield* Effect.timeout(outbound.dial(call), giveUpMs)
       yield* talk(leg)
@@ -96,7 +110,10 @@ const soak = (peerPort: number, parts: () => Parts) =>
     )
     const peer = Effect.acquireUseRelease(
       Effect.sync(() =>
-        fork(fileURLToPath(new URL("SoakPeer.ts", import.meta.url)), [String(peerPort), String(signaling.port)])
+        fork(
+          fileURLToPath(new URL("SoakPeer.ts", import.meta.url)),
+          [other.port, other.tlsPort, own.port, own.tlsPort, folder].map(String)
+        )
       ),
       () => Effect.flatMap(Random.nextIntBetween(15_000, 45_000), (ms) => Effect.sleep(ms)),
       (child) =>
@@ -129,31 +146,25 @@ const soak = (peerPort: number, parts: () => Parts) =>
   })
 
 const program = Effect.gen(function* () {
-  const peerPort = yield* freePort
-  let opened: Parts | undefined
-  const layer = SipTelephony.layer(
-    {
-      bind: `127.0.0.1:${yield* freePort}`,
-      transports: "udp",
-      trunkUri: `sip:127.0.0.1:${peerPort}`,
-      rtpPorts: "38500-38999",
-      callsPerSource: 10_000,
-      requestsPerSecond: 100_000
-    },
-    quiet,
-    {
-      isAllowed: lossy,
-      peerTimeouts: { silence: 3000, probe: 2000 },
-      opened: (parts) => {
-        opened = parts
-      }
-    }
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-soak-"))),
+    (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
   )
+  writeCertificate(folder)
+  const [own, other] = [yield* freePorts, yield* freePorts]
+  let opened: Parts | undefined
+  const layer = SipTelephony.layer(settingsOf(own, other, folder, "38500-38999"), quiet, {
+    isAllowed: lossy,
+    peerTimeouts: { silence: 3000, probe: 2000 },
+    opened: (parts) => {
+      opened = parts
+    }
+  })
   const parts = (): Parts => {
     if (opened === undefined) throw new Error("the plugin has not started")
     return opened
   }
-  yield* Effect.provide(soak(peerPort, parts), layer)
+  yield* Effect.provide(soak(own, other, folder, parts), layer)
 })
 
 await Effect.runPromise(Effect.scoped(program))

@@ -2,11 +2,16 @@ import { legFormats } from "@svc/providers/Audio"
 import { type CallLeg, Telephony } from "@svc/providers/Telephony"
 import { Effect, Random, Schedule, Stream } from "effect"
 import * as SipTelephony from "../src/SipTelephony.ts"
-import { chance, frame, hangsUp, lossy, quiet } from "./SoakCalls.ts"
+import { anyCaller, chance, frame, hangsUp, lossy, quiet, settingsOf } from "./SoakCalls.ts"
 
-/** The other side of SipSoak: a process that may be killed at any time. Its arguments are its port and that of the soaked one. */
+/**
+ * The other side of SipSoak: a process that may be killed at any time. Its arguments are its two ports, those of the soaked
+ * side, and the folder of the certificate.
+ */
 
-const [port = "0", server = "0"] = process.argv.slice(2)
+const [port, tlsPort, serverPort, serverTlsPort, folder = ""] = process.argv.slice(2)
+const own = { port: Number(port), tlsPort: Number(tlsPort) }
+const server = { port: Number(serverPort), tlsPort: Number(serverTlsPort) }
 
 /** Talks, or is silent, for up to 4 s, with digits now and then, and hangs up, or leaves that to the other side. */
 const talk = (leg: CallLeg) =>
@@ -38,7 +43,7 @@ const program = Effect.gen(function* () {
     )
   )
   const dial = Effect.gen(function* () {
-    const call = { callId: "soak", to: "+12025550100", from: "+12025550199", formats: legFormats }
+    const call = { callId: "soak", to: "+12025550199", from: yield* anyCaller, formats: legFormats }
     const dialling = Effect.flatMap(outbound.dial(call), talk)
     const giveUpMs = yield* Random.nextIntBetween(0, 500)
     yield* (yield* chance(0.25)) ? Effect.timeout(dialling, giveUpMs) : Effect.timeout(dialling, "60 seconds")
@@ -49,20 +54,7 @@ const program = Effect.gen(function* () {
   )
 }).pipe(
   Effect.scoped,
-  Effect.provide(
-    SipTelephony.layer(
-      {
-        bind: `127.0.0.1:${port}`,
-        transports: "udp",
-        trunkUri: `sip:127.0.0.1:${server}`,
-        rtpPorts: "39000-39999",
-        callsPerSource: 10_000,
-        requestsPerSecond: 100_000
-      },
-      quiet,
-      { isAllowed: lossy }
-    )
-  )
+  Effect.provide(SipTelephony.layer(settingsOf(own, server, folder, "39000-39999"), quiet, { isAllowed: lossy }))
 )
 
 await Effect.runPromise(program)
