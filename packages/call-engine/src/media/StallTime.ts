@@ -1,5 +1,5 @@
 /** A timer that fires so many ms late shows that the process was too busy to read the network. */
-const stallMs = 45
+export const stallMs = 45
 
 /**
  * Counts the time in which the process stalled. What waits in its sockets after a stall came before the timeouts that

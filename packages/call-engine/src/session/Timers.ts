@@ -1,9 +1,9 @@
 import { Effect, FiberHandle, type Scope } from "effect"
+import { stallMs } from "../media/StallTime.ts"
 
 /** Timers that are due within this time of each other fire together, in milliseconds. */
 const toleranceMs = 0.5
-/** A fiber that wakes up later than this, in milliseconds, first gives the process this time to read its sockets. */
-const lateMs = 45
+/** How long the process may read its sockets before the timers of a fiber that woke up late fire, in milliseconds. */
 const readMs = 20
 
 /**
@@ -63,7 +63,7 @@ export const make = <Name extends string>(options: {
         : Effect.zipRight(
             Effect.sleep(Math.max(0, Math.ceil(wakesAt - now() - toleranceMs))),
             Effect.zipRight(
-              Effect.suspend(() => (now() - wakesAt > lateMs ? Effect.sleep(readMs) : Effect.void)),
+              Effect.suspend(() => (now() - wakesAt > stallMs ? Effect.sleep(readMs) : Effect.void)),
               Effect.suspend(() => {
                 fire()
                 return watch
