@@ -87,3 +87,37 @@ export const speechSetup = (
         })
     }
   })
+
+/** How tests get the plugin of a vendor with an emulated server; `Behaviour`: what that server is made with. */
+export interface VendorSpeech<Behaviour extends ReadonlyArray<unknown>> {
+  /** The plugin with a server of its own. */
+  readonly speechOf: (...behaviour: Behaviour) => Layer.Layer<TextToSpeech>
+  /** The plugin and a server of its own. */
+  readonly setUp: (...behaviour: Behaviour) => Effect.Effect<SpeechSetup, never, Scope.Scope>
+  /** The plugin at a server. */
+  readonly setUpAt: (
+    server: EmulatedServer,
+    settings?: Readonly<Record<string, string>>
+  ) => Effect.Effect<SpeechSetup, never, Scope.Scope>
+}
+
+export const vendorSpeech = <Behaviour extends ReadonlyArray<unknown>>(given: {
+  readonly plugin: Plugin
+  readonly apiKey: string
+  readonly vendorServer: (...behaviour: Behaviour) => Effect.Effect<EmulatedServer, never, Scope.Scope>
+}): VendorSpeech<Behaviour> => {
+  const { apiKey, plugin, vendorServer } = given
+  const setUpAt: VendorSpeech<Behaviour>["setUpAt"] = (server, settings = {}) =>
+    speechSetup(plugin, { apiKey, url: server.origin, ...settings }, server)
+  return {
+    speechOf: (...behaviour) =>
+      Layer.unwrapScoped(
+        Effect.gen(function* () {
+          const { origin } = yield* vendorServer(...behaviour)
+          return textToSpeechOf(plugin, { apiKey, url: origin }, yield* makeHostDouble())
+        })
+      ),
+    setUp: (...behaviour) => Effect.flatMap(vendorServer(...behaviour), (server) => setUpAt(server)),
+    setUpAt
+  }
+}
