@@ -2,6 +2,7 @@ import { EchoFilter } from "./EchoCanceller/EchoFilter.ts"
 import { type EchoMatch, longestDelayMs, noMatch, searchEcho } from "./EchoCanceller/EchoSearch.ts"
 import { SoundHistory } from "./EchoCanceller/SoundHistory.ts"
 import { powerOf } from "./Power.ts"
+import { nearest } from "./Rounding.ts"
 
 const frameMs = 20
 /** The mean square below which a frame is quiet: 61 dB below full scale; and the loudest background that counts as quiet. */
@@ -127,7 +128,7 @@ export class EchoCanceller {
     }
     if (left < energy) {
       for (let n = 0; n < clean.length; n++) {
-        clean[n] = Math.max(-32_768, Math.min(32_767, Math.round(this.#rest[n] ?? 0)))
+        clean[n] = Math.max(-32_768, Math.min(32_767, nearest(this.#rest[n] ?? 0)))
       }
       this.#isCopied = true
     }

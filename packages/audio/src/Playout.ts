@@ -218,9 +218,11 @@ export class Playout {
       if (count === 0 || growing) return false
       frame.fill(this.silence, count)
     }
-    const first = Math.min(count, this.ring.length - this.head)
-    frame.set(this.ring.subarray(this.head, this.head + first))
-    if (first < count) frame.set(this.ring.subarray(0, count - first), first)
+    const { head, ring } = this
+    const first = Math.min(count, ring.length - head)
+    // Byte by byte: for so few, a part of the array would take longer to make.
+    for (let i = 0; i < first; i++) frame[i] = ring[head + i] as number
+    for (let i = first; i < count; i++) frame[i] = ring[i - first] as number
     this.head = (this.head + count) % this.ring.length
     this.used -= count
     this.sent += count

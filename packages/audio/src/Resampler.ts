@@ -1,3 +1,5 @@
+import { nearest } from "./Rounding.ts"
+
 /**
  * Converts a stream of PCM16 from one sample rate to another: a low-pass filter (windowed sinc) that is evaluated only at
  * the times of the output. Chunks of any length give the same samples as the whole stream at once.
@@ -120,7 +122,7 @@ export class Resampler {
       const row = phase * taps
       let sum = 0
       for (let tap = 0; tap < taps; tap++) sum += (coefficients[row + tap] ?? 0) * (held[at + tap] ?? 0)
-      output[n] = Math.max(-32_768, Math.min(32_767, Math.round(sum)))
+      output[n] = Math.max(-32_768, Math.min(32_767, nearest(sum)))
       phase += step
       at += Math.floor(phase / phases)
       phase %= phases

@@ -1,3 +1,5 @@
+import { nearest } from "../Rounding.ts"
+
 /**
  * Noise like the background of what was heard, for times in which the network sends nothing: of the same level, and as
  * dull or bright. Between silence and noise a detector would hear something begin.
@@ -64,7 +66,7 @@ export class ComfortNoise {
     for (let at = offset; at < offset + count; at++) {
       random = (Math.imul(random, 1_664_525) + 1_013_904_223) | 0
       last = alike * last + random * scale
-      out[at] = Math.round(last)
+      out[at] = nearest(last)
     }
     this.#random = random
     this.#last = last

@@ -21,7 +21,11 @@ const voiced = 0.5
  */
 export class LossConcealment {
   readonly #noise = new ComfortNoise()
-  /** The last samples that were heard. */
+  /** The last samples that were heard: in a ring, and in order when a gap began. */
+  readonly #heard: Int16Array
+  readonly #mask: number
+  /** Samples that were heard. */
+  #end = 0
   readonly #history: Int16Array
   /** What is repeated, and how long it is. */
   readonly #cycle: Float32Array
@@ -53,16 +57,19 @@ export class LossConcealment {
     this.#stopped = samples(stopped)
     this.#joined = samples(joined)
     this.#history = new Int16Array(2 * this.#longest + this.#compared)
+    this.#heard = new Int16Array(2 ** Math.ceil(Math.log2(this.#history.length)))
+    this.#mask = this.#heard.length - 1
     this.#cycle = new Float32Array(this.#longest)
   }
 
   /** Takes samples that were heard. The first after a gap are changed, so that they follow without a click. */
   heard(samples: Int16Array, offset: number, count: number): void {
     if (this.#filled >= 0) this.#join(samples, offset, count)
-    const history = this.#history
-    const kept = Math.min(count, history.length)
-    history.copyWithin(0, kept)
-    history.set(samples.subarray(offset + count - kept, offset + count), history.length - kept)
+    const heard = this.#heard
+    const mask = this.#mask
+    let end = this.#end
+    for (let i = offset; i < offset + count; i++) heard[end++ & mask] = samples[i] as number
+    this.#end = end
   }
 
   /** Takes a whole frame that was heard, for the level of the background. */
@@ -109,6 +116,7 @@ export class LossConcealment {
   #begin(): void {
     const history = this.#history
     const end = history.length
+    for (let i = 0; i < end; i++) history[i] = this.#heard[(this.#end - end + i) & this.#mask] as number
     const period = this.#period()
     const length = period === 0 ? this.#longest : period
     this.#mirrored = period === 0
