@@ -54,9 +54,11 @@ const count = (what: string, most: number, value: unknown): Problem =>
     ? undefined
     : `${what} must be a whole number from 0 to ${most}`
 
+const packetCounts = fields("a quality", { packetsLost: "finite number", packetsLate: "finite number" })
+
 /** The quality of a leg's audio. */
 export const lineQuality: Check = (value) =>
-  fields("a quality", { packetsLost: "finite number", packetsLate: "finite number" })(value) ??
+  packetCounts(value) ??
   (isRecord(value) && value["jitterMs"] === null
     ? undefined
     : is("its jitterMs", "finite number", isRecord(value) ? value["jitterMs"] : undefined))
@@ -144,11 +146,10 @@ export const sentSms: Check = fields("the result of send", { provider_message_id
 export const dialOutcome: Check = (value) =>
   oneOf("the outcome of a dial", ["busy", "no-answer", "rejected", "failed"], value)
 
+const unhealthy = fields("health", { healthy: "boolean", reason: "string" })
+
 /** What a provider reports as its health. */
-export const health: Check = (value) =>
-  isRecord(value) && value["healthy"] === true
-    ? undefined
-    : fields("health", { healthy: "boolean", reason: "string" })(value)
+export const health: Check = (value) => (isRecord(value) && value["healthy"] === true ? undefined : unhealthy(value))
 
 const routeFields = fields("a route", { path: "string" })
 

@@ -153,11 +153,11 @@ export class CallerAudio implements TickListener {
     this.#add(beep(this.#law))
   }
 
-  /** Takes a frame that the phone plays: its microphone may hear it. */
-  played(frame: Uint8Array): void {
+  /** Takes a frame that the phone plays, which begins at `offset`: its microphone may hear it. */
+  played(bytes: Uint8Array, offset = 0): void {
     const realism = this.#realism()
     if (this.#stopped || (realism?.echo_db === undefined && realism?.echo_delay_ms === undefined)) return
-    this.#law.decode(frame, 0, frameLength, rightPcm, 0)
+    this.#law.decode(bytes, offset, frameLength, rightPcm, 0)
     // Before the clock starts, which ticks at once.
     this.#echo.put(rightPcm, this.#tick, realism)
     this.#clock.start(this)

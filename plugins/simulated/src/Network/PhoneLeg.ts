@@ -206,7 +206,7 @@ export class PhoneLeg {
     for (let offset = 0; offset + frameLength <= frame.length; offset += frameLength) {
       this.#options.law.decode(frame, offset, frameLength, pcm, 0)
       this.#decoder.push(pcm)
-      this.#audio.played(frame.subarray(offset, offset + frameLength))
+      this.#audio.played(frame, offset)
     }
     this.#options.sendMedia?.(frame)
   }

@@ -19,8 +19,12 @@ const toMessage = (data: RawData, isBinary: boolean): string | Uint8Array => {
   return isBinary ? bytes : bytes.toString("utf8")
 }
 
-/** A socket on a stream as plugins see it; `report` gets what their handlers throw. */
-const routeSocket = (socket: WebSocket, stream: Duplex, report: (defect: unknown) => void): RouteSocket => {
+/** A socket on a stream as plugins see it; `heard` is called for each message, `report` gets what their handlers throw. */
+const routeSocket = (
+  socket: WebSocket,
+  stream: Duplex,
+  { heard, report }: { readonly heard: () => void; readonly report: (defect: unknown) => void }
+): RouteSocket => {
   // Messages that arrive before the plugin listens are kept, in order.
   const early: Array<string | Uint8Array> = []
   let onMessage: ((data: string | Uint8Array) => void) | undefined
@@ -35,6 +39,7 @@ const routeSocket = (socket: WebSocket, stream: Duplex, report: (defect: unknown
     }
   }
   socket.on("message", (data, isBinary) => {
+    heard()
     const message = toMessage(data, isBinary)
     if (onMessage === undefined) early.push(message)
     else guarded(() => onMessage?.(message))
@@ -122,8 +127,8 @@ export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
         open: () => server.clients.size,
         upgrade: (request, stream, head, name, accept) =>
           server.handleUpgrade(request, stream, head, (socket) => {
-            const markAlive = () => unanswered.delete(socket)
-            socket.on("pong", markAlive).on("message", markAlive)
+            const markAlive = () => void (unanswered.size > 0 && unanswered.delete(socket))
+            socket.on("pong", markAlive)
             socket.on("close", () => {
               markAlive()
               if (server.clients.size === 0) onEmpty()
@@ -131,7 +136,7 @@ export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
             // "close" follows.
             socket.on("error", () => {})
             const report = (defect: unknown) => void log(Effect.logError(`${name} failed`, defect))
-            accept(routeSocket(socket, stream, report))
+            accept(routeSocket(socket, stream, { heard: markAlive, report }))
           })
       }
     })
