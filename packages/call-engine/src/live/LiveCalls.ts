@@ -1,4 +1,5 @@
 import type { CallAgent } from "@svc/agents/Agents"
+import { withoutServices } from "@svc/api/WithoutServices"
 import type { Facts } from "@svc/conversation/Input"
 import { OutboundNumbers } from "@svc/numbers/OutboundNumbers"
 import { legFormats } from "@svc/providers/Audio"
@@ -97,7 +98,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
       const inOrder = (yield* Effect.makeSemaphore(mostSettled)).withPermits(1)
 
       const calls = yield* FiberSet.make<void>()
-      const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+      const background = yield* withoutServices(FiberSet.runtime(yield* FiberSet.make<void>())<never>())
       const services = yield* phoneServices((effect) => void background(effect))
 
       /** Networks of which the log says that the engine joins legs for them. */
@@ -205,7 +206,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
         find: (callId) => live.get(callId),
         all: () => [...live.values()],
         isDraining: () => draining,
-        fork: (work) => Effect.asVoid(FiberSet.run(calls, work)),
+        fork: (work) => Effect.asVoid(withoutServices(FiberSet.run(calls, work))),
         run,
         drain
       }

@@ -1,5 +1,6 @@
 import type { SqlClient } from "@effect/sql"
 import type { EventDraft } from "@svc/api/events/Event"
+import { withoutServices } from "@svc/api/WithoutServices"
 import type { Outbox } from "@svc/database/Outbox"
 import { Context, Deferred, Effect, FiberId, Layer } from "effect"
 import type { AnsweredCall, CallsRepo } from "./CallsRepo.ts"
@@ -96,7 +97,7 @@ export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter
         hurry()
         return Deferred.await(stored)
       })
-      yield* Effect.forkScoped(loop)
+      yield* Effect.forkScoped(withoutServices(loop))
       // The last batch is written before the database stops; an unavailable database does not delay the shutdown.
       yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(flush), "5 seconds"))
 
