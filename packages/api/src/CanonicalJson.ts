@@ -29,14 +29,37 @@ export const jsonText = (value: unknown): string => {
   return text
 }
 
+/** Names of fields as JSON: those of commands come again and again. */
+const names = new Map<string, string>()
+const maxNames = 2000
+
+const nameText = (name: string): string => {
+  const known = names.get(name)
+  if (known !== undefined) return known
+  const text = JSON.stringify(name)
+  if (names.size < maxNames) names.set(name, text)
+  return text
+}
+
+/** The most fields that are sorted in place, which needs no memory. */
+const maxInPlace = 32
+
+const sort = (keys: Array<string>): Array<string> => {
+  if (keys.length > maxInPlace) return keys.sort(byName)
+  for (let at = 1; at < keys.length; at++) {
+    const key = keys[at] ?? ""
+    let to = at
+    for (; to > 0 && (keys[to - 1] ?? "") > key; to--) keys[to] = keys[to - 1] ?? ""
+    keys[to] = key
+  }
+  return keys
+}
+
 const objectText = (value: object): string => {
-  const keys = Object.keys(value)
-  // Those of a tool's result mostly are in order: cleaning has sorted them.
-  if (!keys.every((key, index) => index === 0 || (keys[index - 1] ?? "") < key)) keys.sort(byName)
   let fields = ""
-  for (const key of keys) {
+  for (const key of sort(Object.keys(value))) {
     const inner: unknown = Reflect.get(value, key)
-    if (inner !== undefined) fields += `${fields === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(inner)}`
+    if (inner !== undefined) fields += `${fields === "" ? "" : ","}${nameText(key)}:${canonicalJson(inner)}`
   }
   return `{${fields}}`
 }

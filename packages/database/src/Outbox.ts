@@ -59,10 +59,10 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
           `The event ${id} (${draft.event} of ${draft.call_id ?? draft.project_id ?? draft.org_id}) does not match its schema and is not written: ${violation}`
         ).pipe(draft.call_id === null ? identity : Effect.annotateLogs("call_id", draft.call_id))
 
-      const insert = Effect.fnUntraced(function* (drafted: ReadonlyArray<EventId>, drafts: ReadonlyArray<EventDraft>) {
+      const insert = Effect.fnUntraced(function* (newIds: ReadonlyArray<EventId>, drafts: ReadonlyArray<EventDraft>) {
         const ids: Array<EventId> = []
         const events: Array<EventDraft> = []
-        for (const [index, id] of drafted.entries()) {
+        for (const [index, id] of newIds.entries()) {
           const draft = drafts[index]
           if (draft === undefined) continue
           const violation = schemaViolationOf(draft)
@@ -72,20 +72,23 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
           } else yield* logViolation(id, draft, violation)
         }
         if (events.length === 0) return
-        const column = <A>(of: (event: EventDraft) => A) => events.map(of)
+        const drafted = events.map(({ agent_id, call_id, data, event, org_id, project_id, timestamp }, index) => ({
+          id: ids[index],
+          event,
+          org_id,
+          project_id,
+          agent_id,
+          call_id,
+          data,
+          created_at: timestamp
+        }))
         yield* fanOut.execute(sql`
           insert into events (id, event, api_version, org_id, project_id, agent_id, call_id, data, created_at)
-          select id, event, ${apiVersion}, org_id, project_id, agent_id, call_id, data::jsonb, created_at
-          from unnest(
-            ${ids}::text[],
-            ${column((e) => e.event)}::text[],
-            ${column((e) => e.org_id)}::bigint[],
-            ${column((e) => e.project_id)}::bigint[],
-            ${column((e) => e.agent_id)}::text[],
-            ${column((e) => e.call_id)}::text[],
-            ${column((e) => jsonbText(e.data))}::text[],
-            ${column((e) => e.timestamp)}::timestamptz[]
-          ) with ordinality as draft (id, event, org_id, project_id, agent_id, call_id, data, created_at, place)
+          select id, event, ${apiVersion}, org_id, project_id, agent_id, call_id, data, created_at
+          from rows from (jsonb_to_recordset(${jsonbText(drafted)}::jsonb) as (
+            id text, event text, org_id bigint, project_id bigint, agent_id text, call_id text, data jsonb,
+            created_at timestamptz
+          )) with ordinality as draft (id, event, org_id, project_id, agent_id, call_id, data, created_at, place)
           order by place returning seq, id, event, org_id, project_id, agent_id, call_id`)
       }, Effect.orDie)
 

@@ -99,11 +99,9 @@ export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
             ? Effect.void
             : sql`
                 insert into call_journal (call_id, seq, input, commands)
-                select * from unnest(
-                  ${rows.map((r) => r.call_id)}::bigint[],
-                  ${rows.map((r) => r.seq)}::int[],
-                  ${rows.map((r) => jsonbText(r.input))}::jsonb[],
-                  ${rows.map((r) => r.commands)}::text[])
+                select call_id, seq, input, commands
+                from jsonb_to_recordset(${jsonbText(rows)}::jsonb)
+                  as row (call_id bigint, seq int, input jsonb, commands text)
                 on conflict do nothing`.pipe(Effect.asVoid, Effect.orDie),
         has: ({ call_id, seq }) =>
           sql`select 1 from call_journal where call_id = ${call_id} and seq = ${seq}`.pipe(

@@ -1,4 +1,5 @@
 import { SqlClient } from "@effect/sql"
+import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { ServerRequest } from "../agent-server/ServerRequest.ts"
 
@@ -49,16 +50,11 @@ export class ServerRequestsRepo extends Context.Tag("@svc/call-engine/ServerRequ
             : sql`
                 insert into callback_exchanges (call_id, event, started_at, duration_ms, status, content_type, error, request,
                   response)
-                select * from unnest(
-                  ${rows.map((r) => r.call_id)}::bigint[],
-                  ${rows.map((r) => r.event)}::text[],
-                  ${rows.map((r) => new Date(r.started_at))}::timestamptz[],
-                  ${rows.map((r) => r.duration_ms)}::int[],
-                  ${rows.map((r) => r.status)}::int[],
-                  ${rows.map((r) => r.content_type)}::text[],
-                  ${rows.map((r) => r.error)}::text[],
-                  ${rows.map((r) => r.request)}::text[],
-                  ${rows.map((r) => r.response)}::text[])`.pipe(Effect.asVoid, Effect.orDie),
+                select call_id, event, to_timestamp(started_at / 1000), duration_ms, status, content_type, error, request,
+                  response
+                from jsonb_to_recordset(${jsonbText(rows)}::jsonb) as row (
+                  call_id bigint, event text, started_at float8, duration_ms int, status int, content_type text, error text,
+                  request text, response text)`.pipe(Effect.asVoid, Effect.orDie),
         newestOfCall: Effect.fn("ServerRequestsRepo.newestOfCall")(function* (callId: number) {
           const rows = yield* sql`
             select event, (extract(epoch from started_at) * 1000)::float8 as started_at, duration_ms, status,
