@@ -5,8 +5,9 @@ import type { CallListener, CallNetwork } from "./CallNetwork.ts"
 import { codecFor } from "./Codec.ts"
 import { codeOf, outcomeOf, reasonOf } from "./HangupCause.ts"
 import type { Settings } from "./Settings.ts"
+import { startLimit } from "./StreamReplacement.ts"
 import { dataOf, type TelnyxApi } from "./TelnyxApi.ts"
-import { type CallOptions, startLimit, TelnyxCall } from "./TelnyxCall.ts"
+import { type CallOptions, TelnyxCall } from "./TelnyxCall.ts"
 import { type CallPayload, clientState } from "./WebhookEvent.ts"
 
 /** Seconds after which Telnyx gives up; the engine gives up before. */

@@ -6,17 +6,10 @@ import type { Codec } from "./Codec.ts"
 import { DigitCount, type DigitSource } from "./DigitCount.ts"
 import { endedBy, verdictOf } from "./HangupCause.ts"
 import { LegEvents } from "./LegEvents.ts"
+import { StreamReplacement } from "./StreamReplacement.ts"
 import { Transfer } from "./Transfer.ts"
 import type { CallPayload } from "./WebhookEvent.ts"
 
-/** How long the webhook of a hang-up may take after the end of the media, before another stream is requested. */
-const hangupGrace = "300 millis"
-/** How long Telnyx may take to open a media connection. */
-export const startLimit = "5 seconds"
-/** How long the webhook of a hang-up may take after Telnyx has said that a call is over. */
-const lateHangup = "2 seconds"
-/** A stream that replaced another one and breaks within this time, in milliseconds, ends the call as failed. */
-const leastStreamMs = 5000
 /** Milliseconds without a message after which Telnyx is asked whether the call is still there. */
 const silentMs = 20_000
 
@@ -55,8 +48,7 @@ export class TelnyxCall implements CallListener {
   #state: "connecting" | "live" | "over" = "connecting"
   #id: string | undefined
   #session: string | undefined
-  #started = Deferred.unsafeMake<void>(FiberId.none)
-  #startedAt = 0
+  readonly #replacement: StreamReplacement
   #isAway = false
   #transfer: Transfer | undefined
   readonly #digits = new DigitCount()
@@ -78,6 +70,13 @@ export class TelnyxCall implements CallListener {
         onStarted: () => this.#onStarted(),
         onLost: (reason) => this.#onLost(reason)
       }
+    })
+    this.#replacement = new StreamReplacement({
+      network: options.network,
+      stream: this.#stream,
+      callControlId: () => this.#id,
+      isLive: () => this.#state === "live",
+      onFailed: (reason) => this.#fail(reason)
     })
     this.#network.live.add(this)
   }
@@ -240,9 +239,8 @@ export class TelnyxCall implements CallListener {
       this.#stream.close()
       return
     }
-    this.#startedAt = this.#network.now()
     Deferred.unsafeDone(this.#settled, Effect.void)
-    Deferred.unsafeDone(this.#started, Effect.void)
+    this.#replacement.started()
     if (this.#state === "connecting") {
       this.#state = "live"
       if (this.#id !== undefined) this.#network.fork(this.#network.files.add(this.#id))
@@ -259,45 +257,7 @@ export class TelnyxCall implements CallListener {
     this.#emit({ _tag: "Media", on: false })
     // The transfer may have closed it; if the transfer fails, another stream is requested.
     if (this.#transfer !== undefined) return
-    const isTooSoon = this.#network.now() - this.#startedAt < leastStreamMs && this.#hasReplacedStream
-    this.#network.fork(
-      Effect.zipRight(
-        Effect.sleep(hangupGrace),
-        isTooSoon
-          ? Effect.sync(() => this.#fail(`${reason}, twice in ${leastStreamMs / 1000} s`))
-          : this.#replaceStream(reason)
-      )
-    )
-  }
-
-  #hasReplacedStream = false
-
-  /** Requests another stream; without one the call ends. */
-  #replaceStream(reason: string): Effect.Effect<void> {
-    return Effect.gen(this, function* () {
-      const id = this.#id
-      if (this.#state !== "live" || id === undefined) return
-      this.#hasReplacedStream = true
-      this.#started = Deferred.unsafeMake<void>(FiberId.none)
-      const started = Deferred.await(this.#started)
-      const asked = yield* Effect.either(
-        Effect.raceFirst(this.#network.commands.command(id, "streaming_start", this.#stream.request()), started)
-      )
-      if (this.isOver) return
-      if (asked._tag === "Left") {
-        this.#stream.forget()
-        // The call is over at Telnyx, and the webhook says how.
-        if (asked.left.outcome === "refused") yield* Effect.sleep(lateHangup)
-        return this.#fail(`${reason}, and no other could be had: ${asked.left.reason}`)
-      }
-      const isThere = yield* Effect.timeoutTo(started, {
-        duration: startLimit,
-        onSuccess: () => true,
-        onTimeout: () => false
-      })
-      if (isThere) this.#network.onStreamReplaced()
-      else this.#fail(`${reason}, and Telnyx opened no other`)
-    })
+    this.#network.fork(this.#replacement.afterLoss(reason))
   }
 
   #fail(reason: string): void {
@@ -386,7 +346,7 @@ export class TelnyxCall implements CallListener {
     }
     // The agent can go on only when there is media again.
     this.#network.fork(
-      Effect.map(this.#replaceStream("the transfer had closed the media connection"), () => {
+      Effect.map(this.#replacement.replace("the transfer had closed the media connection"), () => {
         if (this.#state !== "over") this.#events.emit(progress)
       })
     )
