@@ -3,6 +3,7 @@ import type { RouteSocket } from "@svc/providers/Route"
 import type { CallEvent, CallLeg, TransferState } from "@svc/providers/Telephony"
 import type { CallNetwork, ExpectedStream, StartedCall } from "./CallNetwork.ts"
 import { endOf, type FinalStatus, finalStatus } from "./CallStatus.ts"
+import { DestinationWatch } from "./DestinationWatch.ts"
 import { MediaStream } from "./MediaStream.ts"
 import * as Twiml from "./Twiml.ts"
 
@@ -14,10 +15,6 @@ const returnMs = 4000
 const steadyMs = 30_000
 /** When a stream has sent nothing for this long, in milliseconds, Twilio is asked: it sends audio all the time. */
 const silentMs = 5000
-/** When the outcome of a transfer is given up, in milliseconds since its start. The engine waits 30 s. */
-const transferMs = 28_000
-/** How often Twilio is asked for the destination's call during a transfer, in milliseconds: a webhook may be lost. */
-const destinationMs = 2000
 /** How often Twilio is asked for the state of a transferred call, in milliseconds: a webhook may be lost. */
 const transferredMs = 60_000
 /** Events that are kept until a listener is installed: 10 s of audio. */
@@ -57,9 +54,8 @@ export class TwilioCall {
   #due: number | undefined
   #isAsking = false
   #hasRung = false
-  /** When Twilio is asked next for the destination of the transfer, and whether its answer is awaited. */
-  #askDestinationAt = 0
-  #isAskingDestination = false
+  /** While the outcome of a transfer is awaited. */
+  #destinationWatch: DestinationWatch | undefined
   /** The outcome of a failed transfer, which is reported when the stream is back. */
   #outcome: { readonly state: TransferState; readonly reason: string } | undefined
   /** A new stream that is expected. */
@@ -156,7 +152,7 @@ export class TwilioCall {
       this.#ask()
     }
     if (this.#state === "transferring") {
-      this.#checkTransfer(now)
+      this.#destinationWatch?.check(this.#stream.isOpen)
       return
     }
     if (this.#due === undefined || now < this.#due) return
@@ -212,44 +208,29 @@ export class TwilioCall {
     }
     this.#state = "transferring"
     this.#hasRung = false
-    this.#due = this.#network.now() + transferMs
-    this.#askDestinationAt = this.#network.now() + destinationMs
+    this.#destinationWatch = new DestinationWatch({
+      network: this.#network,
+      sid: this.sid,
+      onAnswered: () => this.#complete(),
+      onGivenUp: () => {
+        const twiml = this.#return("no-answer", "Twilio did not tell the outcome of the transfer in time")
+        this.#network.update(this.sid, twiml, (reason) => this.#fail(reason))
+      }
+    })
     this.#network.update(this.sid, this.#network.dial(this.sid, target, this.#callerId), (reason) => {
       if (this.#state !== "transferring") return
       // It was carried out after all, or the call is over.
       if (!this.#stream.isOpen) return this.#ask()
       this.#state = "live"
-      this.#due = undefined
+      this.#destinationWatch?.end()
       this.#emit({ _tag: "TransferProgress", state: "failed", reason })
     })
-  }
-
-  /** Asks for the destination while the caller has no stream, and when the time for the outcome is over. */
-  #checkTransfer(now: number): void {
-    if (this.#isAskingDestination || now < this.#askDestinationAt) return
-    if (this.#stream.isOpen && !this.#isTransferDue) return
-    this.#askDestinationAt = now + destinationMs
-    this.#isAskingDestination = true
-    const due = this.#due
-    this.#network.askDestination(this.sid, (state) => {
-      this.#isAskingDestination = false
-      // The answer may be about a transfer before this one.
-      if (this.#state !== "transferring" || this.#due !== due) return
-      if (state === "answered") this.#complete()
-      else if (state !== "unknown" && this.#isTransferDue) {
-        const twiml = this.#return("no-answer", "Twilio did not tell the outcome of the transfer in time")
-        this.#network.update(this.sid, twiml, (reason) => this.#fail(reason))
-      }
-    })
-  }
-
-  get #isTransferDue(): boolean {
-    return this.#due !== undefined && this.#network.now() >= this.#due
   }
 
   /** The destination has answered: the caller is connected to it. */
   #complete(): void {
     this.#state = "transferred"
+    this.#destinationWatch?.end()
     this.#due = this.#network.now() + transferredMs
     this.#detach()
     this.#emit({ _tag: "TransferProgress", state: "completed" })
@@ -258,6 +239,7 @@ export class TwilioCall {
   /** The transfer has failed: the caller comes back to the agent over a new stream. */
   #return(state: TransferState, reason: string): string {
     this.#detach()
+    this.#destinationWatch?.end()
     this.#state = "returning"
     this.#outcome = { state, reason }
     this.#due = this.#network.now() + returnMs
@@ -355,6 +337,7 @@ export class TwilioCall {
 
   #finish(): void {
     this.#state = "over"
+    this.#destinationWatch?.end()
     this.#due = undefined
     this.#expected?.forget()
     this.#stream.end()
