@@ -2,7 +2,7 @@ import { type BandSplitter, bandCount } from "./BandSplitter.ts"
 
 /** Frames over which a sound must not change: 260 ms. */
 const window = 13
-/** The range of its level in dB. */
+/** The range of its level in dB, as the mean of two frames: the firings of an engine fall into one frame or the next. */
 const range = 3
 /** A band that is this far above its level in the two frames before, in dB, is a change of the sound, if audible. */
 const change = 9
@@ -14,6 +14,7 @@ const audible = 24
  */
 export class Steadiness {
   readonly #levels = new Float64Array(window)
+  #lastLevel = 0
   #at = 0
   #frames = 0
   #sinceChange = 0
@@ -23,13 +24,15 @@ export class Steadiness {
 
   /** For how many frames the sound has been steady: 0 or `window`. */
   push(bands: BandSplitter): number {
-    this.#levels[this.#at] = bands.level
+    const mean = (bands.level + this.#lastLevel) / 2
+    this.#lastLevel = bands.level
+    this.#levels[this.#at] = mean
     this.#at = (this.#at + 1) % window
     this.#frames++
     this.#sinceChange = this.#changes(bands.levels) ? 0 : this.#sinceChange + 1
     if (this.#frames <= window || this.#sinceChange < window) return 0
-    let lowest = bands.level
-    let highest = bands.level
+    let lowest = mean
+    let highest = mean
     for (let i = 0; i < window; i++) {
       const level = this.#levels[i] ?? 0
       if (level < lowest) lowest = level
