@@ -15,8 +15,13 @@ const most = 10
 const loudShare = 0.9
 const aboveLoud = 2
 const mostInLull = 24
-/** The loud level falls as slowly as its share says while the sound is at most so far below, and faster the further it is. */
-const usualDistance = 9
+/**
+ * The loud level falls as slowly as its share says, until no sound has been at most this far below for 1.5 s, which is longer
+ * than a lull; then it falls faster, the further the sound is below. A sound counts from 160 ms on: keys do not.
+ */
+const usualDistance = 8
+const lull = 75
+const lasting = 8
 /** From this distance on there are real pauses: speech on a quiet line. */
 const pauses = 22
 /** Frames after which the lower level is raised to the lowest one among them: 1 s. */
@@ -41,6 +46,9 @@ export class Background {
   #low = initialLevel
   /** The level below which nine tenths of the frames without speech are: a crowd is loud again after a lull. */
   #loud = initialLevel
+  /** For how many frames the sound has been near the loud level, and frames since that lasted. */
+  #loudFrames = 0
+  #sinceLoud = 0
   #pace = startPace
   #frames = 0
   #last = 0
@@ -94,8 +102,11 @@ export class Background {
   /** Speech is left out: what is loud in the background is what the caller must be louder than. */
   #followLoud(level: number): void {
     const distance = this.#loud - level
+    this.#loudFrames = distance < usualDistance ? this.#loudFrames + 1 : 0
+    this.#sinceLoud = this.#loudFrames >= lasting ? 0 : this.#sinceLoud + 1
+    const faster = this.#sinceLoud > lull ? Math.max(1, (distance / usualDistance) ** 2) : 1
     if (distance < 0) this.#loud += this.#pace * loudShare
-    else this.#loud -= Math.min(distance, this.#pace * (1 - loudShare) * Math.max(1, (distance / usualDistance) ** 2))
+    else this.#loud -= Math.min(distance, this.#pace * (1 - loudShare) * faster)
   }
 }
 
