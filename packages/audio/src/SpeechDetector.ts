@@ -26,6 +26,11 @@ const spreadFree = 2
 const echoMargin = 0.2
 /** Speech has sound above 1 kHz, at most this many dB below the whole; low tones do not. */
 const brightness = 30
+/** Voiced speech has a harmonic between 250 and 500 Hz, at most this many dB below the whole. */
+const fundamental = 22
+/** What is struck rings higher, and fades by more than this from frame to frame: so does the next blow within 160 ms. */
+const ringing = 2.5
+const ringingFrames = 8
 /** How much one band adds to the strength at most. */
 const mostPerBand = 17
 /** The strength, summed over the bands, from which a frame is loud: usually, and to begin while an echo is possible. */
@@ -48,6 +53,9 @@ const attack = 15
 const attackWeight = 0.45
 /** A frame that is weaker than the one before by this much is no evidence that speech begins: plucked strings only fall. */
 const falling = 0.3
+/** A tone of the agent's voice that a room amplifies is more than this above the predicted echo, in dB, in a few bands only. */
+const amplified = 3
+const fewBands = 3
 /** Frames of reported speech in which it may turn out to be an echo on a new path: before it interrupts the agent. */
 const firstCheck = 8
 const lastCheck = 11
@@ -85,6 +93,10 @@ export class SpeechDetector implements VoiceActivityDetector {
   /** The levels of the last frame and of the one before. */
   #last = 0
   #earlier = 0
+  /** Frames since a loud sound faded as what was struck does. */
+  #sinceRinging = ringingFrames + 1
+  /** The bands that were above the predicted echo since the sound began that is reported, as bits. */
+  #aboveEcho = 0
 
   /** `sampleRate` in Hz, a multiple of 8000. The detector closes `veto`. */
   constructor(sampleRate: number, veto?: SpeechVeto) {
@@ -125,16 +137,19 @@ export class SpeechDetector implements VoiceActivityDetector {
     const steadyFrames = this.#steadiness.push(bands)
     const strength = this.#strength(echo)
     const loud = strength > (echo && !speech ? enoughInEcho : enough) && bands.level > silence && steadyFrames === 0
+    this.#sinceRinging = loud && bands.level < this.#last - ringing ? 0 : this.#sinceRinging + 1
     features.echo = echo
     features.steadyFrames = steadyFrames
     features.loud = loud
-    features.periodicity = loud && this.#decision.needsPeriodicity ? periodicity(bands.low) : 0
+    features.periodicity =
+      loud && this.#decision.needsPeriodicity && this.#mayBeVoiced(echo) ? periodicity(bands.low) : 0
     const over = bands.level - this.#background.threshold(echo)
     const needed = echo && this.#sinceSpeech > recent ? toInterrupt : -tolerance
     features.counts = loud && over > needed && (echo || !this.#fades()) && this.#isBright() && this.#agrees(frame)
     const isEvidence = features.counts && (echo || bands.level > this.#last - falling)
     const heaviest = !echo && this.#attacks() ? attackWeight : mostWeight
     features.weight = isEvidence ? Math.min(heaviest, thresholdWeight + over * weightPerDecibel) : 0
+    if (this.#reported === 0 && !features.counts) this.#aboveEcho = 0
     this.#background.push(bands.level, speechFrames, echo, this.#gate.isEcho)
     this.#floors.push(bands.levels, this.#gate.isEcho ? "echo" : steadyFrames > 0 ? "steady" : "noise")
     this.#earlier = this.#last
@@ -142,7 +157,13 @@ export class SpeechDetector implements VoiceActivityDetector {
     this.#decision.push(features)
     this.#sinceSpeech = this.#decision.speech ? 0 : this.#sinceSpeech + 1
     this.#reported = this.#decision.speech && echo ? this.#reported + 1 : 0
-    if (this.#reported >= firstCheck && this.#reported <= lastCheck && this.#gate.hasMoved()) this.#decision.revoke()
+    const isChecked = this.#reported >= firstCheck && this.#reported <= lastCheck
+    if (isChecked && (this.#isResonance() || this.#gate.hasMoved())) this.#decision.revoke()
+  }
+
+  /** Whether the reported speech is the agent's own, amplified by a room: a caller is above the echo in most bands. */
+  #isResonance(): boolean {
+    return bitsOf(this.#aboveEcho) <= fewBands && this.#gate.isResonant()
   }
 
   /** Whether the level falls as fast as that of a click. */
@@ -153,6 +174,12 @@ export class SpeechDetector implements VoiceActivityDetector {
   /** Whether the level rises as fast as that of a blow. An echo hides the difference. */
   #attacks(): boolean {
     return this.#bands.level > Math.max(this.#last, this.#earlier) + attack
+  }
+
+  /** Whether the sound may be a voice, and not the ringing of something that was struck. An echo hides the difference. */
+  #mayBeVoiced(echo: boolean): boolean {
+    if (echo || this.#sinceRinging > ringingFrames || this.#decision.speechFrames > established) return true
+    return (this.#bands.levels[0] ?? 0) > this.#bands.level - fundamental
   }
 
   #isBright(): boolean {
@@ -178,9 +205,18 @@ export class SpeechDetector implements VoiceActivityDetector {
       const level = levels[band] ?? 0
       const spread = Math.max(0, this.#floors.spread(band) - spreadFree)
       let over = level - Math.max(lowestFloor, floors[band] ?? 0) - margin - spread
-      if (echo) over = Math.min(over, level - (this.#gate.echo[band] ?? 0) - echoMargin)
+      if (echo) {
+        over = Math.min(over, level - (this.#gate.echo[band] ?? 0) - echoMargin)
+        if (over > amplified) this.#aboveEcho |= 1 << band
+      }
       if (over > 0) strength += Math.min(mostPerBand, over)
     }
     return strength
   }
+}
+
+const bitsOf = (mask: number): number => {
+  let count = 0
+  for (let rest = mask; rest > 0; rest &= rest - 1) count++
+  return count
 }

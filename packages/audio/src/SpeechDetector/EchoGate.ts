@@ -12,6 +12,8 @@ const loud = 36
 /** After a change of the path: the least gain, and how far it is above what was heard. */
 const leastMoved = -12
 const movedMargin = 1.2
+/** No tone of an echo is louder than it was sent. */
+const mostAmplified = 0
 /** How fast a gain falls while the echo is lower, in dB per frame: delay unknown, delay known, the narrow window. */
 const wideFall = 0.2
 const idleFall = 0.32
@@ -114,6 +116,21 @@ export class EchoGate {
     for (let band = 0; band < bandCount; band++) {
       const gain = this.#match.gain(now, this.#sent, delay, band, loud)
       this.#narrowGains[band] = Math.max(leastMoved, gain + movedMargin)
+    }
+    return true
+  }
+
+  /**
+   * Whether what was heard in the last 200 ms is an echo by the known path that is louder than predicted: a room amplifies
+   * single tones of a voice. If so, the gains are as high from now on.
+   */
+  isResonant(): boolean {
+    const { delay } = this.#delay
+    const now = this.#now
+    if (!this.#delay.known || !this.#match.isExplained(now, this.#sent, delay)) return false
+    for (let band = 0; band < bandCount; band++) {
+      const gain = this.#match.gain(now, this.#sent, delay, band, loud) + movedMargin
+      this.#narrowGains[band] = Math.max(this.#narrowGains[band] ?? 0, Math.min(mostAmplified, gain))
     }
     return true
   }

@@ -5,8 +5,9 @@ import { delayCount, historyLength } from "./EchoDelay.ts"
 const window = 10
 /** Levels in dB below which there is only line noise. */
 const quietLevel = 24
-/** The correlation from which a delay explains what was heard. */
+/** The correlation from which a delay explains what was heard: another one than the known one, and that. */
 const enough = 0.86
+const enoughIfKnown = 0.85
 /** Delays this near to the known one are not considered: speech resembles itself. */
 const nearby = 2
 
@@ -41,6 +42,15 @@ export class EchoMatch {
       best = delay
     }
     return best
+  }
+
+  /** Whether the known delay explains what was heard up to frame `now`, whatever the levels of the bands are to each other. */
+  isExplained(now: number, sent: Float64Array, known: number): boolean {
+    const energy = this.#center(now)
+    for (let delay = known - 1; delay <= known + 1; delay++) {
+      if (this.#correlation(now - delay, sent, energy) > enoughIfKnown) return true
+    }
+    return false
   }
 
   /** By how much a band was heard louder than it was sent with a delay, at most in the window. */
