@@ -124,7 +124,8 @@ it.scopedLive(
         const parent = byId.get(span.parentSpanId)
         return parent === undefined ? span.name : `${path(parent)} > ${span.name}`
       }
-      const paths = spans.map(path).sort()
+      // The model is asked before the caller's turn has ended. A request that was dropped then belongs to no turn.
+      const paths = spans.map(path).filter((name) => name !== "call > language-model simulated")
       expect(new Set(paths)).toEqual(
         new Set([
           "call",
@@ -141,7 +142,7 @@ it.scopedLive(
       )
       const turns = spans.filter(({ name }) => name === "agent's turn")
       expect(turns.map(({ attributes }) => attributes["svc.turn.index"])).toContain(0n)
-      const [model] = spans.filter(({ name }) => name.startsWith("language-model"))
+      const [model] = spans.filter((span) => path(span) === "call > agent's turn > language-model simulated")
       expect(model?.attributes).toMatchObject({
         "svc.plugin": "simulated",
         "gen_ai.operation.name": "chat",
