@@ -25,7 +25,10 @@ const block = (text: string): string => {
   return found
 }
 
-/** Runs a shell command of the page, with `home` as `~`. npm keeps its cache and settings. */
+/**
+ * Runs a shell command of the page, with `home` as `~`. npm keeps its cache and settings. The command has low priority: tests
+ * beside this one keep time.
+ */
 const shell = (home: string, cwd: string, command: string) =>
   Effect.promise(async () => {
     const config = async (name: string) =>
@@ -37,7 +40,7 @@ const shell = (home: string, cwd: string, command: string) =>
       npm_config_prefer_offline: "true",
       HOME: home
     }
-    const { stdout } = await promisify(execFile)("sh", ["-ec", command], { cwd, env, maxBuffer: 2 ** 24 })
+    const { stdout } = await promisify(execFile)("nice", ["sh", "-ec", command], { cwd, env, maxBuffer: 2 ** 24 })
     return stripVTControlCharacters(stdout)
   })
 
