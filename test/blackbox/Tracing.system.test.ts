@@ -84,12 +84,12 @@ it.scopedLive(
       const line = yield* Line.open(server, ({ event }) =>
         event === "call.started"
           ? Line.configuration(script, { tools })
-          : { json: event === "tool.call" ? { result: { sky: "grey" } } : {} }
+          : { json: event === "tool.call" ? { result: { sky: "Grey" } } : {} }
       )
       const { callId, phone } = yield* line.call
       yield* phone.hears("Hello.")
       phone.say("weather")
-      yield* phone.hears("It is grey.")
+      yield* phone.hears("It is Grey.")
       phone.hangup()
       yield* CallRecords.settled(server.api, callId)
 
@@ -149,11 +149,11 @@ it.scopedLive(
         "gen_ai.usage.input_tokens": expect.any(BigInt)
       })
 
-      // No words, no telephone numbers, nothing that a body had.
+      // No words, no telephone numbers, nothing that a body had. Ids have no capitals.
       const wire = collector.inbox.all
         .filter(({ signal }) => signal === "traces")
         .map(({ bytes }) => bytes.toString("utf8"))
-      for (const text of wire) expect(text).not.toMatch(/1555\d{7}|grey|Hello|Berlin|You answer/)
+      for (const text of wire) expect(text).not.toMatch(/1555\d{7}|Grey|Hello|Berlin|You answer/)
       expect(collector.inbox.all.map(({ headers }) => headers["x-team"])).toContain("voice calls")
 
       yield* eventually(
