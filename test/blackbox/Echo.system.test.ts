@@ -16,6 +16,9 @@ const paths = [0, 6, 12, 20, 28].flatMap((echo_db) =>
   [60, 120, 250, 400].map((echo_delay_ms) => ({ echo_db, echo_delay_ms }))
 )
 
+/** Calls begin one after the other: those of one instant would also speak, and search for their echoes, at one instant. */
+const dialling = Effect.unsafeMakeSemaphore(1)
+
 const turnsOf = (call: unknown): ReadonlyArray<string> => {
   const transcript = at(call, "transcript")
   return Array.isArray(transcript)
@@ -29,7 +32,9 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("the
       const box = yield* BlackBox
       const script = { otherwise: "You said {{user}}.", providers: { leg } }
       const line = yield* Line.open(box, () => Line.configuration(script, { first_message: greeting }))
-      const { callId, phone } = yield* line.call
+      const { callId, phone } = yield* dialling.withPermits(1)(
+        Effect.tap(line.call, (call) => call.phone.catches("Good"))
+      )
       const ended = Effect.gen(function* () {
         phone.hangup()
         return turnsOf(yield* CallRecords.settled(box.api, callId))
