@@ -70,21 +70,18 @@ export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServer
         Effect.sync(() => new Agent({ connect: safety.connector({ timeout: 5_000 }), pipelining: 1 })),
         (agent) => Effect.promise(() => agent.destroy())
       )
-      const clock = yield* Effect.clock
-      const startedLimit = yield* SharedTimeout.make(callStartedMs)
-      const transcriptLimit = yield* SharedTimeout.make(transcriptMs)
+      const startedLimit = yield* limitOf(callStartedMs)
+      const transcriptLimit = yield* limitOf(transcriptMs)
 
       return {
         callStarted: (to, body, onDone) =>
           traced(
-            clock,
             body.event,
             (trace) => Effect.flatMap(request(agent, to, body, trace, startedLimit), (answer) => json(answer, trace)),
             onDone
           ),
         toolCall: (to, body, onDone) =>
           traced(
-            clock,
             body.event,
             (trace) =>
               Effect.flatMap(
@@ -94,11 +91,23 @@ export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServer
             onDone
           ),
         transcriptUpdated: (to, body, onDone) =>
-          traced(clock, body.event, (trace) => Effect.asVoid(request(agent, to, body, trace, transcriptLimit)), onDone)
+          traced(body.event, (trace) => Effect.asVoid(request(agent, to, body, trace, transcriptLimit)), onDone)
       }
     })
   )
 }
+
+/** How long an answer may take. `now`: in milliseconds, by the clock of the timeout, which need not be that of a request. */
+interface Limit {
+  readonly timeout: SharedTimeout.SharedTimeout
+  readonly now: () => number
+}
+
+const limitOf = (ms: number): Effect.Effect<Limit> =>
+  Effect.zipWith(SharedTimeout.make(ms), Effect.clock, (timeout, clock) => ({
+    timeout,
+    now: () => clock.unsafeCurrentTimeMillis()
+  }))
 
 /** The signatures of a request, with the agent's server secret. V1 covers the time, so that replays can be refused. */
 const signatures = (secret: string, unixSeconds: number, body: string) => {
@@ -115,7 +124,7 @@ const request = (
   to: CallAgent,
   body: RequestBody,
   trace: RequestTrace,
-  limit?: SharedTimeout.SharedTimeout
+  limit?: Limit
 ): Effect.Effect<Uint8Array, ServerRequestFailed> =>
   Effect.async<Uint8Array, ServerRequestFailed>((resume) => {
     let stopWatching = () => {}
@@ -145,10 +154,11 @@ const request = (
       controller?.abort(givenUp)
     }
     if (limit !== undefined) {
-      stopWatching = limit.watch(
-        () => trace.started_at,
+      const from = limit.now()
+      stopWatching = limit.timeout.watch(
+        () => from,
         () => {
-          fail("timeout", `no answer within ${limit.ms / 1000} seconds`)
+          fail("timeout", `no answer within ${limit.timeout.ms / 1000} seconds`)
           giveUp()
         }
       )

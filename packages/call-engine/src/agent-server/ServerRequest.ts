@@ -1,5 +1,5 @@
 import { shortened } from "@svc/conversation/Shortened"
-import { type Clock, Effect, Exit } from "effect"
+import { Effect, Exit } from "effect"
 
 /** The longest body that is kept, in characters. */
 const maxCharacters = 16_384
@@ -41,12 +41,11 @@ const truncated = (body: string): string =>
 
 /** Carries out a request, which fills in the trace, and reports it to `onDone`, however it ended. */
 export const traced = <A, E extends { readonly reason: string }>(
-  clock: Clock.Clock,
   event: string,
   carryOut: (trace: RequestTrace) => Effect.Effect<A, E>,
   onDone: (request: ServerRequest) => void = () => {}
 ): Effect.Effect<A, E> =>
-  Effect.suspend(() => {
+  Effect.clockWith((clock) => {
     const started_at = clock.unsafeCurrentTimeMillis()
     const trace: RequestTrace = { started_at, request: "", status: null, content_type: null, response: null }
     return Effect.onExit(carryOut(trace), (exit) =>
