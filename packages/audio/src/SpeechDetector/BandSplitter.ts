@@ -15,8 +15,16 @@ const highPass = 0.8
 /** dB in a doubling of power. */
 const doubling = 10 * Math.log10(2)
 
+/** Smaller states of filters are 0: in silence they would become numbers with which a processor is slow. */
+const leastState = 1e-12
+
 /** A mean square in dB; 0 dB is 1, full scale is 90 dB. */
 const decibels = (energy: number, samples: number): number => doubling * Math.log2(energy / samples + 1)
+
+const isDigitalSilence = (frame: Int16Array): boolean => {
+  for (let i = 0; i < frame.length; i++) if (frame[i] !== 0) return false
+  return true
+}
 
 /**
  * Splits frames of 20 ms at 8 kHz into five bands by a tree of half-band filter pairs (two all-pass filters each, as in
@@ -40,8 +48,16 @@ export class BandSplitter {
   #e3 = 0
   #e4 = 0
 
+  /** Frames of digital silence in a row that found all filters at rest. */
+  #silentFrames = 0
+  #isAtRest = true
+
   push(frame: Int16Array): void {
     const { levels } = this
+    const isSilent = this.#isAtRest && isDigitalSilence(frame)
+    this.#silentFrames = isSilent ? this.#silentFrames + 1 : 0
+    // The levels and the last two frames are those of silence already.
+    if (this.#silentFrames > 2) return
     this.#splitUpper(frame)
     const e2 = this.#e2
     const e3 = this.#e3
@@ -51,6 +67,20 @@ export class BandSplitter {
     levels[3] = decibels(e3, 40)
     levels[4] = decibels(e4, 40)
     this.level = decibels(rest + e2 + e3 + e4, 40)
+    this.#settle()
+  }
+
+  /** Ends the decay of filters in silence. */
+  #settle(): void {
+    const states = this.#states
+    let isAtRest = true
+    for (let i = 0; i < states.length; i++) {
+      if (Math.abs(states[i] ?? 0) < leastState) states[i] = 0
+      else isAtRest = false
+    }
+    if (Math.abs(this.#highIn) < leastState) this.#highIn = 0
+    if (Math.abs(this.#highOut) < leastState) this.#highOut = 0
+    this.#isAtRest = isAtRest && this.#highIn === 0 && this.#highOut === 0
   }
 
   /** Splits the frame at 2 kHz and both halves again. One loop, because the filters need not wait for each other in it. */
