@@ -29,15 +29,16 @@ export const jsonText = (value: unknown): string => {
   return text
 }
 
-/** Names of fields as JSON: those of commands come again and again. */
+/** Names of fields as JSON: those of commands come again and again. Others, as of tools' results, may be there too. */
 const names = new Map<string, string>()
 const maxNames = 2000
+const longestName = 40
 
 const nameText = (name: string): string => {
   const known = names.get(name)
   if (known !== undefined) return known
   const text = JSON.stringify(name)
-  if (names.size < maxNames) names.set(name, text)
+  if (names.size < maxNames && name.length <= longestName) names.set(name, text)
   return text
 }
 

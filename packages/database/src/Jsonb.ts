@@ -1,4 +1,7 @@
-const forbidden = /\\u0000|\\ud[89a-f]/i
+/** What may be an escape of JSON for U+0000 or a surrogate; found fast. */
+const suspicious = /\\u(?:0000|d[89a-f])/i
+/** Such an escape; not a text that has one in it, as bodies of requests do. */
+const forbidden = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i
 const clean = (text: string): string => text.replaceAll("\u0000", "").replace(/\p{Surrogate}/gu, "\ufffd")
 
 /**
@@ -7,7 +10,7 @@ const clean = (text: string): string => text.replaceAll("\u0000", "").replace(/\
  */
 export const jsonbText = (value: unknown): string => {
   const text = JSON.stringify(value)
-  if (!forbidden.test(text)) return text
+  if (!suspicious.test(text) || !forbidden.test(text)) return text
   return JSON.stringify(value, (_key, entry: unknown) => {
     if (typeof entry === "string") return clean(entry)
     if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return entry

@@ -6,6 +6,7 @@ interface Watched {
   readonly onTimeout: () => void
   /** Ends the watch; a second time it does nothing. */
   stop: () => void
+  isOver: boolean
 }
 
 /** The same timeout for any number of requests that run at once: one fiber sleeps for all of them, while there are some. */
@@ -30,6 +31,8 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
     const expire = (now: number): number => {
       let next = ms
       for (const one of watched) {
+        // Ended by another one's `onTimeout`.
+        if (one.isOver) continue
         const left = (one.lastActivity() ?? now) + ms - now
         if (left > 0) next = Math.min(next, left)
         else {
@@ -57,8 +60,12 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
     return {
       ms,
       watch: (lastActivity, onTimeout) => {
-        const one: Watched = { lastActivity, onTimeout, stop: () => {} }
-        one.stop = watched.add(one)
+        const one: Watched = { lastActivity, onTimeout, stop: () => {}, isOver: false }
+        const remove = watched.add(one)
+        one.stop = () => {
+          one.isOver = true
+          remove()
+        }
         if (sleeper === undefined) begin()
         return () => {
           one.stop()

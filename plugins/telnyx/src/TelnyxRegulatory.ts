@@ -100,17 +100,17 @@ export const make = ({ api, log }: { readonly api: TelnyxApi; readonly log: Host
         if (entries === undefined) {
           return yield* carrierUnavailable({ reason: "Telnyx answered with no list of regulatory requirements" })
         }
+        /** The types of numbers whose requirements could not be read; of one without a type, all. */
+        const unread = new Set<string>()
         const data = entries.flatMap((entry, index) => {
           const decoded = decodeRequirement(entry)
           if (decoded._tag === "Right") return [decoded.right]
-          skip(country, index, Object(entry).phone_number_type)
+          const type: unknown = Object(entry).phone_number_type
+          skip(country, index, type)
+          for (const one of typeof type === "string" && type !== "" ? [type] : types) unread.add(one)
           return []
         })
-        // An address must not count as verified because nothing of what is required could be read.
-        if (data.length === 0 && entries.length > 0) {
-          return yield* carrierUnavailable({ reason: `Telnyx's requirements in ${country} cannot be read` })
-        }
-        return types.flatMap((type): ReadonlyArray<Demand> => {
+        const demands = types.flatMap((type): ReadonlyArray<Demand> => {
           const all = data
             .filter(({ phone_number_type: of }) => of === type || of === null || of === undefined || of === "")
             .flatMap(({ regulatory_requirements: list }) => list ?? [])
@@ -124,6 +124,11 @@ export const make = ({ api, log }: { readonly api: TelnyxApi; readonly log: Host
             }
           ]
         })
+        // An address must not count as verified because what is required could not be read.
+        if (types.some((type) => unread.has(type) && demands.every((demand) => demand.type !== type))) {
+          return yield* carrierUnavailable({ reason: `Telnyx's requirements in ${country} cannot be read` })
+        }
+        return demands
       })
 
     const findAddress = (key: string): Effect.Effect<string | undefined, CarrierUnavailable> =>

@@ -23,8 +23,9 @@ export interface CallEvents {
 
 /**
  * Writes what live calls produce. One writer serves all calls of the process with one transaction per flush, at most
- * {@link idleMs} behind, {@link urgentMs} after a turn when it is not busy; with one for each {@link maxBatch} when there is much, because
- * preparing a statement holds the thread that paces the calls. While the database is unavailable, everything is kept and
+ * {@link idleMs} behind, {@link urgentMs} after a turn; on a busy process, where a batch takes longer, up to
+ * {@link longestPauseMs}, also for a flush. With one for each {@link maxBatch} when there is much, because preparing a
+ * statement holds the thread that paces the calls. While the database is unavailable, everything is kept and
  * written in order afterwards. Nothing is written for a call that another node has settled.
  */
 export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter")<

@@ -262,6 +262,7 @@ export const make = (options: {
           })
         // Fails the synthesis when nothing is written for a while although audio is expected and there is room.
         stopWatching = silence.watch(activity, () => {
+          if (isOver || mine !== epoch) return
           // Later: what follows from the failure may run something else, which must replace this and not the reverse.
           run(Effect.zipRight(over(noAudio), work(mine)), { immediate: false })
         })

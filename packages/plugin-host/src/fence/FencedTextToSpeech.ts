@@ -123,7 +123,7 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
         done: Deferred.await(done)
       }
       return Effect.as(Scope.addFinalizer(Context.get(runtime.context, Scope.Scope), Effect.sync(giveUp)), fenced)
-    })
+    }).pipe(Effect.uninterruptible)
 
   /** Those of the provider when it throws, or names others. */
   const sampleRatesFor: NonNullable<Service["sampleRatesFor"]> = (turn) => {

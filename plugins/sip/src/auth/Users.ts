@@ -26,6 +26,8 @@ export const usersOf = (value: string): Pick<Users, "passwords" | "numbers"> | u
     if (entry === "") continue
     const [, name, password, number] = /^([A-Za-z0-9._+-]{1,64}):(.+?)(?::(\+[1-9]\d{6,14}))?$/s.exec(entry) ?? []
     if (name === undefined || password === undefined || passwords.has(name)) return undefined
+    // A number that is not E.164 would be a part of the password, and nobody could tell why the phone is refused.
+    if (password.startsWith(":") || /:[+\d\s().-]*$/.test(password)) return undefined
     if (number !== undefined && numbers.has(number)) return undefined
     passwords.set(name, password)
     if (number !== undefined) numbers.set(number, name)

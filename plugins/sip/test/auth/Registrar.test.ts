@@ -78,11 +78,11 @@ describe("usersOf", () => {
   })
 
   it("reads the number of a phone after its password, each number once", () => {
-    expect(usersOf("anna:secret:+4930123456, door:a:b:+12025550123,hall:x:+49")).toEqual({
+    expect(usersOf("anna:secret:+4930123456, door:a:b:+12025550123,hall:x:y")).toEqual({
       passwords: new Map([
         ["anna", "secret"],
         ["door", "a:b"],
-        ["hall", "x:+49"]
+        ["hall", "x:y"]
       ]),
       numbers: new Map([
         ["+4930123456", "anna"],
@@ -90,5 +90,9 @@ describe("usersOf", () => {
       ])
     })
     expect(usersOf("anna:x:+4930123456,door:y:+4930123456")).toBeUndefined()
+    for (const mistyped of ["+49", "030123456", "+49 30 123456", ""]) {
+      expect(usersOf(`anna:secret:${mistyped}`)).toBeUndefined()
+    }
+    expect(usersOf("anna::+4930123456")).toBeUndefined()
   })
 })
