@@ -75,6 +75,30 @@ describe("SharedTimeout", () => {
     })
   )
 
+  it.effect("never ends a request whose watch another one has stopped", () =>
+    Effect.gen(function* () {
+      const timeout = yield* SharedTimeout.make(1000)
+      const started = yield* Clock.currentTimeMillis
+      let stopSecond = () => {}
+      let ended = ""
+      timeout.watch(
+        () => started,
+        () => {
+          ended += "first "
+          stopSecond()
+        }
+      )
+      stopSecond = timeout.watch(
+        () => started,
+        () => {
+          ended += "second "
+        }
+      )
+      yield* TestClock.adjust("2 seconds")
+      expect(ended).toBe("first ")
+    })
+  )
+
   it.live("leaves no timer when the last request is over", () =>
     Effect.gen(function* () {
       const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length

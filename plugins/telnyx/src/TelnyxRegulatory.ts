@@ -85,7 +85,13 @@ export const make = ({ api, log }: { readonly api: TelnyxApi; readonly log: Host
       )
     }
 
-    const demandsOf = (country: string): Effect.Effect<ReadonlyArray<Demand>, CarrierUnavailable> =>
+    const unreadable = (country: string) =>
+      carrierUnavailable({ reason: `Telnyx's requirements in ${country} cannot be read` })
+
+    /** What could be read. `isComplete`: there is no type of which only entries came that could not be read. */
+    const readDemands = (
+      country: string
+    ): Effect.Effect<{ readonly demands: ReadonlyArray<Demand>; readonly isComplete: boolean }, CarrierUnavailable> =>
       Effect.gen(function* () {
         const body = yield* Effect.catchAll(
           api.request({
@@ -110,6 +116,7 @@ export const make = ({ api, log }: { readonly api: TelnyxApi; readonly log: Host
           for (const one of typeof type === "string" && type !== "" ? [type] : types) unread.add(one)
           return []
         })
+        if (data.length === 0 && entries.length > 0) return yield* unreadable(country)
         const demands = types.flatMap((type): ReadonlyArray<Demand> => {
           const all = data
             .filter(({ phone_number_type: of }) => of === type || of === null || of === undefined || of === "")
@@ -124,12 +131,15 @@ export const make = ({ api, log }: { readonly api: TelnyxApi; readonly log: Host
             }
           ]
         })
-        // An address must not count as verified because what is required could not be read.
-        if (types.some((type) => unread.has(type) && demands.every((demand) => demand.type !== type))) {
-          return yield* carrierUnavailable({ reason: `Telnyx's requirements in ${country} cannot be read` })
-        }
-        return demands
+        const isUnknown = (type: string) => unread.has(type) && demands.every((demand) => demand.type !== type)
+        return { demands, isComplete: !types.some(isUnknown) }
       })
+
+    /** An address must not count as verified because what is required could not be read. */
+    const demandsOf = (country: string): Effect.Effect<ReadonlyArray<Demand>, CarrierUnavailable> =>
+      Effect.flatMap(readDemands(country), ({ demands, isComplete }) =>
+        isComplete ? Effect.succeed(demands) : Effect.fail(unreadable(country))
+      )
 
     const findAddress = (key: string): Effect.Effect<string | undefined, CarrierUnavailable> =>
       api.request({ method: "GET", path: "/addresses", query: { "filter[customer_reference][eq]": key } }).pipe(
@@ -174,7 +184,7 @@ export const make = ({ api, log }: { readonly api: TelnyxApi; readonly log: Host
 
     return {
       requirements: (country) =>
-        Effect.map(demandsOf(country), (demands) => ({
+        Effect.map(readDemands(country), ({ demands }) => ({
           fields: demands.length === 0 ? [] : fields,
           number_types: demands.map(({ type }) => type)
         })),

@@ -228,6 +228,7 @@ it.scopedLive("a regulatory requirement that cannot be read is left out and name
   Effect.gen(function* () {
     const setup = yield* setUp()
     const { regulatory } = services(setup)
+    const submitted = yield* regulatory.submit({ key: "addr:8", address })
     const requirement = { id: "r1", name: "End user address", field_type: "address" }
     setup.carrier.faults.intercept = ({ path }, response) => {
       if (path !== "/v2/regulatory_requirements") return false
@@ -246,6 +247,8 @@ it.scopedLive("a regulatory requirement that cannot be read is left out and name
     for (let time = 0; time < 2; time++) {
       expect(yield* regulatory.requirements("NL")).toMatchObject({ number_types: ["local"] })
     }
+    // Nobody knows whether the address is good enough for mobile numbers.
+    expect(yield* Effect.flip(regulatory.status(submitted.submission_id))).toMatchObject({ _tag: "CarrierUnavailable" })
     const lines = setup.double.logged
       .map(({ message }) => message)
       .filter((line) => line.includes("requirements in NL"))
