@@ -39,6 +39,17 @@ const answered = (hasOffer: boolean) =>
     return { ok, peer, trunk }
   })
 
+/** The trunk of a call whose BYE was challenged. */
+const challenged = Effect.gen(function* () {
+  const { ok, peer, trunk } = yield* answered(true)
+  trunk.acknowledge(ok, 1)
+  yield* trunk.ping
+  peer.leg.hangup("done")
+  const first = yield* trunk.request("BYE")
+  trunk.respond(first, 407, [{ name: "proxy-authenticate", value: 'Digest realm="r", nonce="n", qop="auth"' }])
+  return trunk
+})
+
 /** A request outside of calls, which is answered at once. */
 const options: Message.Request = {
   _tag: "Request",
@@ -59,12 +70,7 @@ const withPlugin = (given: Partial<Settings>) => Effect.provide(plugin(port, { .
 describe("A call from a trunk", () => {
   it.live("gets our credentials for its challenge to our BYE", () =>
     Effect.gen(function* () {
-      const { ok, peer, trunk } = yield* answered(true)
-      trunk.acknowledge(ok, 1)
-      yield* trunk.ping
-      peer.leg.hangup("done")
-      const first = yield* trunk.request("BYE")
-      trunk.respond(first, 407, [{ name: "proxy-authenticate", value: 'Digest realm="r", nonce="n", qop="auth"' }])
+      const trunk = yield* challenged
       const second = yield* trunk.request("BYE")
       expect(Message.header(second, "proxy-authorization")).toContain('username="user"')
       trunk.respond(second, 200)
@@ -73,12 +79,7 @@ describe("A call from a trunk", () => {
 
   it.live("gets none when its address is not that of the trunk", () =>
     Effect.gen(function* () {
-      const { ok, peer, trunk } = yield* answered(true)
-      trunk.acknowledge(ok, 1)
-      yield* trunk.ping
-      peer.leg.hangup("done")
-      const first = yield* trunk.request("BYE")
-      trunk.respond(first, 407, [{ name: "proxy-authenticate", value: 'Digest realm="r", nonce="n", qop="auth"' }])
+      const trunk = yield* challenged
       // A second BYE would come before the response to this.
       trunk.send(options)
       expect(yield* trunk.next).toMatchObject({ _tag: "Response" })
