@@ -2,6 +2,9 @@ import { describe, expect, it } from "@effect/vitest"
 import type { ServerMessage } from "@svc/providers/SimulatedNetwork"
 import type { RejectCause } from "@svc/providers/Telephony"
 import { Effect, Either, Exit, Fiber, Scope } from "effect"
+import { mulaw } from "../src/Law.ts"
+import { ToneEncoder } from "../src/ToneSpeech/ToneEncoder.ts"
+import { lawFrame } from "../src/ToneSpeech/ToneFrames.ts"
 import { dialling, makeTestNetwork } from "./TestNetwork.ts"
 
 const finals = (messages: ReadonlyArray<ServerMessage>) =>
@@ -47,6 +50,33 @@ describe("a call", () => {
       expect(call.frames).toBe(14 * 3 + 25)
       expect([network.clock.size, network.time.scheduled]).toEqual([0, 0])
     })
+  )
+
+  it.scoped(
+    "the phone hears frames that come at once after a stall when it plays them, and all of them when it is cut",
+    () =>
+      Effect.gen(function* () {
+        const network = yield* makeTestNetwork
+        for (const isCut of [false, true]) {
+          const { call, phone } = yield* network.connect({}, `call_${isCut}`)
+          const encoder = new ToneEncoder("Yes, please")
+          const send = () => call.leg.send(lawFrame(mulaw, encoder.next()))
+          for (let left = encoder.frames - 5; left > 0; left--) {
+            send()
+            network.time.advance(20)
+          }
+          expect(finals(phone.take())).toEqual([])
+          network.time.advance(80)
+          for (let left = 5; left > 0; left--) send()
+          network.time.advance(20)
+          expect(phone.take()).toEqual([])
+          if (isCut) call.leg.clear()
+          else network.time.advance(40)
+          expect(finals(phone.take())).toEqual(["Yes, please"])
+          call.leg.hangup("normal")
+          expect([network.clock.size, phone.take()]).toEqual([0, [{ event: "hangup", cause: "normal" }]])
+        }
+      })
   )
 
   it.scoped("several say messages are spoken in order", () =>

@@ -6,11 +6,14 @@ import type { Seeded } from "../Realism/Seeded.ts"
 import { ToneDecoder } from "../ToneSpeech/ToneDecoder.ts"
 import { CallerAudio } from "./CallerAudio.ts"
 import { type Impairments, LineImpairments } from "./LineImpairments.ts"
-import type { MediaClock } from "./NetworkClock.ts"
+import type { MediaClock, TickListener } from "./NetworkClock.ts"
 import { PlayoutBuffer } from "./PlayoutBuffer.ts"
 import type { OngoingTransfer, StartTransfer } from "./Transfers.ts"
 
 const frameLength = 160
+const frameMs = 20
+/** The engine sends at most this many milliseconds of audio at once, after a stall. What sends more is not paced. */
+const burstMs = 120
 const pcm = new Int16Array(frameLength)
 
 /** The maximum number of events that are kept until a listener is installed: 10 s of audio. */
@@ -55,7 +58,7 @@ export interface PhoneLegOptions {
  * | transferred | either party hangs up | over        | hangup          | Ended hangup               |
  * | any         | the connection breaks | over        | hangup          | Ended failed               |
  */
-export class PhoneLeg {
+export class PhoneLeg implements TickListener {
   readonly answered = true
   readonly #options: PhoneLegOptions
   readonly #audio: CallerAudio
@@ -65,6 +68,10 @@ export class PhoneLeg {
   #transfer: OngoingTransfer | undefined
   #listener: ((event: CallEvent) => void) | undefined
   #backlog: Array<CallEvent> = []
+  /** When the phone plays the last frame. */
+  #playing = Number.NEGATIVE_INFINITY
+  /** What the phone has not heard yet of frames that came at once, and when it will have. */
+  #unheard: Array<{ readonly at: number; readonly message: ServerMessage }> = []
 
   constructor(options: PhoneLegOptions) {
     const { callId, clock, law, realism } = options
@@ -81,11 +88,21 @@ export class PhoneLeg {
     })
     this.#decoder = new ToneDecoder({
       started: () => {},
-      progressed: (text) => options.send({ event: "heard", text, final: false }),
+      progressed: (text) => this.#hear({ event: "heard", text, final: false }),
       ended: (text) => {
-        if (text !== "") options.send({ event: "heard", text, final: true })
+        if (text !== "") this.#hear({ event: "heard", text, final: true })
       }
     })
+  }
+
+  /** Sends what the phone has heard in the meantime. */
+  tick(): boolean {
+    const now = this.#options.clock.now()
+    for (let next = this.#unheard[0]; next !== undefined && next.at <= now; next = this.#unheard[0]) {
+      this.#unheard.shift()
+      this.#options.send(next.message)
+    }
+    return this.#unheard.length > 0
   }
 
   /** Speaks a text as the phone. False when the queue is full. */
@@ -149,7 +166,7 @@ export class PhoneLeg {
       clear: () => {
         if (this.#state !== "connected") return
         this.#buffer.clear()
-        this.#decoder.cut()
+        this.#cut()
         this.#options.send({ event: "clear" })
       },
       hangup: (reason) => {
@@ -186,7 +203,7 @@ export class PhoneLeg {
         completed: () => {
           this.#audio.stop()
           this.#buffer.stop()
-          this.#decoder.cut()
+          this.#cut()
           this.#options.send({ event: "transferred", destination: target })
           this.#emit({ _tag: "TransferProgress", state: "completed" })
           if (this.#state === "connected") this.#state = "transferred"
@@ -203,12 +220,42 @@ export class PhoneLeg {
 
   #play(frame: Uint8Array): void {
     if (this.#state !== "connected") return
+    const now = this.#options.clock.now()
     for (let offset = 0; offset + frameLength <= frame.length; offset += frameLength) {
+      this.#playing = Math.max(now, this.#playing + frameMs)
       this.#options.law.decode(frame, offset, frameLength, pcm, 0)
       this.#decoder.push(pcm)
       this.#audio.played(frame, offset)
     }
     this.#options.sendMedia?.(frame)
+  }
+
+  /**
+   * The phone plays frames that came at once one after the other: it hears the last when it plays it. So a phone that hangs
+   * up at the end of a sentence has heard the sentence.
+   */
+  #hear(message: ServerMessage): void {
+    const early = this.#playing - this.#options.clock.now()
+    if (early > burstMs) this.#hearAll()
+    if (early > burstMs || (early <= frameMs && this.#unheard.length === 0)) {
+      this.#options.send(message)
+      return
+    }
+    this.#unheard.push({ at: this.#playing, message })
+    this.#options.clock.start(this)
+  }
+
+  #hearAll(): void {
+    this.#options.clock.stop(this)
+    for (const { message } of this.#unheard.splice(0)) this.#options.send(message)
+  }
+
+  /** The phone hears nothing more of what was sent. */
+  #cut(): void {
+    this.#hearAll()
+    this.#decoder.cut()
+    this.#hearAll()
+    this.#playing = Number.NEGATIVE_INFINITY
   }
 
   #emit(event: CallEvent): void {
@@ -236,7 +283,7 @@ export class PhoneLeg {
   #finish(): void {
     this.#audio.stop()
     this.#buffer.stop()
-    this.#decoder.cut()
+    this.#cut()
     this.#state = "over"
     this.#transfer?.end()
     this.#options.onEnded()
