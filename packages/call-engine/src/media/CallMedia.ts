@@ -280,7 +280,7 @@ export class CallMedia implements FrameSource {
     this.codec.decode(this.frame, 0, this.sentPcm.length, this.sentPcm, 0)
     this.sent.put(this.sentPcm, this.now())
     // The peer does not hear that this process is late.
-    this.echo.sent(this.sentPcm, Math.min(this.now(), this.wheel.nextDue))
+    this.echo.sent(this.sentPcm, Math.min(this.now(), this.wheel.nextSent))
     this.tap?.sent(this.frame)
     if (this.overflow.length > 0) this.refillPlayout()
     this.marks.frameSent()

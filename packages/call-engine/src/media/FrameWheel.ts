@@ -18,6 +18,8 @@ export const slotMs = 5
 const slotCount = 4
 /** A loop that is later than this, in ms, skips the slots it missed: a burst of old frames is useless to the caller. */
 const stallMs = 100
+/** Frames that are later than this, in ms, are sent in the middle of other work. */
+const lateMs = 1
 
 /** Counts of outbound frames by lateness, in steps of 0.25 ms up to 64 ms. */
 export class Lateness {
@@ -65,74 +67,157 @@ export class Lateness {
   }
 }
 
-export class FrameWheel {
-  private readonly slots: ReadonlyArray<Array<FrameSource>> = Array.from({ length: slotCount }, () => [])
-  private readonly slotOf = new Map<FrameSource, number>()
-  private origin = 0
-  /** Slots since `origin`. */
-  private slotIndex = 0
-  readonly lateness = new Lateness()
-  /** Slots skipped after stalls. */
-  skipped = 0
-  private readonly wake: () => void
+/** The sources of one direction, spread over the slots. */
+class Ring {
+  readonly #slots: ReadonlyArray<Array<FrameSource>> = Array.from({ length: slotCount }, () => [])
+  readonly #slotOf = new Map<FrameSource, number>()
+  /** The slot that is due next, counted since the origin of the wheel. */
+  next = 1
 
-  /** `wake` is called when the first source joins an idle wheel. */
-  constructor(wake: () => void) {
-    this.wake = wake
+  get size(): number {
+    return this.#slotOf.size
   }
 
-  get idle(): boolean {
-    return this.slotOf.size === 0
+  has(source: FrameSource): boolean {
+    return this.#slotOf.has(source)
   }
 
-  /** When the next slot is due, on the ticker's clock in ms. */
-  get nextDue(): number {
-    return this.origin + this.slotIndex * slotMs
+  /** The slot that was due last is due again in 15 to 20 ms. */
+  add(source: FrameSource): void {
+    const slot = (this.next + slotCount - 1) % slotCount
+    this.#slotOf.set(source, slot)
+    this.#slots[slot]?.push(source)
   }
 
-  /** Adds a source: it sends its first frame at once, then one every 20 ms. */
-  join(source: FrameSource, now: number): void {
-    if (this.slotOf.has(source)) return
-    if (this.idle) {
-      this.origin = now
-      this.slotIndex = 1
-    }
-    // The slot that was due last is due again in 15 to 20 ms.
-    const slot = (this.slotIndex + slotCount - 1) % slotCount
-    this.slotOf.set(source, slot)
-    this.slots[slot]?.push(source)
-    if (this.slotOf.size === 1) this.wake()
-    if (!source.tick(now)) this.leave(source)
-  }
-
-  leave(source: FrameSource): void {
-    const slot = this.slotOf.get(source)
+  remove(source: FrameSource): void {
+    const slot = this.#slotOf.get(source)
     if (slot === undefined) return
-    this.slotOf.delete(source)
-    const list = this.slots[slot]
+    this.#slotOf.delete(source)
+    const list = this.#slots[slot]
     const index = list?.indexOf(source) ?? -1
     const last = list?.pop()
     if (list !== undefined && last !== undefined && index < list.length) list[index] = last
   }
 
-  /** Ticks all slots that are due at `now`. `clock` is read after each frame, for the lateness. */
-  tickDueSlots(now: number, clock: () => number): void {
-    if (now - this.nextDue > stallMs) {
-      const missed = Math.floor((now - this.nextDue) / slotMs)
-      this.skipped += missed
-      this.slotIndex += missed
+  /** Ticks the slot that is due. `ticked` is called after each source. */
+  tick(now: number, ticked: () => void): void {
+    const list = this.#slots[this.next % slotCount] ?? []
+    // Backwards, because `remove` replaces a source by the last one.
+    for (let i = list.length - 1; i >= 0; i--) {
+      const source = list[i]
+      if (source === undefined) continue
+      if (!source.tick(now)) this.remove(source)
+      ticked()
     }
-    while (!this.idle && this.nextDue <= now) {
-      const due = this.nextDue
-      const list = this.slots[this.slotIndex % slotCount] ?? []
-      // Backwards, because `leave` replaces a source by the last one.
-      for (let i = list.length - 1; i >= 0; i--) {
-        const source = list[i]
-        if (source === undefined) continue
-        if (!source.tick(now)) this.leave(source)
-        if (source.isInbound !== true) this.lateness.add(clock() - due)
-      }
-      this.slotIndex++
-    }
+    this.next++
   }
 }
+
+export class FrameWheel {
+  readonly #outbound = new Ring()
+  readonly #inbound = new Ring()
+  #origin = 0
+  #isTicking = false
+  readonly lateness = new Lateness()
+  /** Slots skipped after stalls. */
+  skipped = 0
+  readonly #wake: () => void
+
+  /** `wake` is called when the first source joins an idle wheel. */
+  constructor(wake: () => void) {
+    this.#wake = wake
+  }
+
+  get idle(): boolean {
+    return this.#outbound.size + this.#inbound.size === 0
+  }
+
+  /** When the next slot is due, on the ticker's clock in ms. */
+  get nextDue(): number {
+    return this.#dueOf(Math.min(this.#outbound.next, this.#inbound.next))
+  }
+
+  /** When the next frames are due that are sent; while they are, when they were due. */
+  get nextSent(): number {
+    return this.#dueOf(this.#outbound.next)
+  }
+
+  #dueOf(slot: number): number {
+    return this.#origin + slot * slotMs
+  }
+
+  #ringOf(source: FrameSource): Ring {
+    return source.isInbound === true ? this.#inbound : this.#outbound
+  }
+
+  /** Adds a source: it sends its first frame at once, then one every 20 ms. */
+  join(source: FrameSource, now: number): void {
+    const ring = this.#ringOf(source)
+    if (ring.has(source)) return
+    if (this.idle) {
+      this.#origin = now
+      this.#outbound.next = 1
+      this.#inbound.next = 1
+    }
+    const isFirst = this.idle
+    ring.add(source)
+    if (isFirst) this.#wake()
+    const wasTicking = this.#isTicking
+    this.#isTicking = true
+    try {
+      if (!source.tick(now)) ring.remove(source)
+    } finally {
+      this.#isTicking = wasTicking
+    }
+  }
+
+  leave(source: FrameSource): void {
+    this.#ringOf(source).remove(source)
+  }
+
+  /** Ticks all slots that are due at `now`. `clock` is read after each frame, for the lateness. */
+  tickDueSlots(now: number, clock: () => number): void {
+    this.#skip(this.#outbound, now)
+    this.#skip(this.#inbound, now)
+    while (!this.idle && this.nextDue <= now) {
+      if (this.#outbound.next <= this.#inbound.next) this.#send(now, clock)
+      else this.#tick(this.#inbound, now, ignore)
+    }
+  }
+
+  /**
+   * Sends the frames that are late, in the middle of other work: so that frames do not wait until all that has come from
+   * the network is done. Takes no audio: more of it may wait to be read.
+   */
+  sendLate(clock: () => number): void {
+    if (this.#isTicking || this.#outbound.size === 0) return
+    const now = clock()
+    if (now < this.nextSent + lateMs) return
+    this.#skip(this.#outbound, now)
+    while (this.#outbound.size > 0 && this.nextSent <= now) this.#send(now, clock)
+  }
+
+  #send(now: number, clock: () => number): void {
+    const due = this.nextSent
+    this.#tick(this.#outbound, now, () => this.lateness.add(clock() - due))
+  }
+
+  #tick(ring: Ring, now: number, ticked: () => void): void {
+    this.#isTicking = true
+    try {
+      ring.tick(now, ticked)
+    } finally {
+      this.#isTicking = false
+    }
+  }
+
+  #skip(ring: Ring, now: number): void {
+    const late = now - this.#dueOf(ring.next)
+    if (late <= stallMs) return
+    const missed = Math.floor(late / slotMs)
+    if (ring === this.#outbound) this.skipped += missed
+    ring.next += missed
+  }
+}
+
+const ignore = (): void => {}

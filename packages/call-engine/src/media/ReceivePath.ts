@@ -57,6 +57,7 @@ export class ReceivePath implements FrameSource {
 
   /** Takes audio, any number of bytes; with both numbers it is a packet. */
   receive(bytes: Uint8Array, sequence: number | undefined, timestamp: number | undefined): void {
+    this.wheel.sendLate(this.now)
     if (this.stopped) return
     const time = this.now()
     if (!this.joined) this.ticked = time

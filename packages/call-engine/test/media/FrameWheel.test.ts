@@ -174,6 +174,68 @@ describe("FrameWheel", () => {
     }
   })
 
+  it("sends late frames in the middle of other work, and takes audio only when its slots are ticked", () => {
+    const bench = new Bench()
+    const outbound = bench.source()
+    const inbound: FrameSource & { readonly sent: Array<number> } = { ...bench.source(), isInbound: true }
+    bench.join(outbound)
+    bench.join(inbound)
+    bench.run(55)
+    expect(bench.wheel.nextDue).toBe(1060)
+    const sendLate = () => bench.wheel.sendLate(() => bench.now)
+    // On time, and less than 1 ms late.
+    bench.now = 1060.9
+    sendLate()
+    expect(outbound.sent).toEqual([1000, 1020, 1040])
+    bench.now = 1083
+    sendLate()
+    sendLate()
+    expect(outbound.sent).toEqual([1000, 1020, 1040, 1083, 1083])
+    expect(inbound.sent).toEqual([1000, 1020, 1040])
+    // The ticker comes for what was heard, and for frames that are due since.
+    expect(bench.wheel.nextDue).toBe(1060)
+    bench.now = 1101
+    bench.wheel.tickDueSlots(bench.now, () => bench.now)
+    expect(outbound.sent).toEqual([1000, 1020, 1040, 1083, 1083, 1101])
+    expect(inbound.sent).toEqual([1000, 1020, 1040, 1101, 1101, 1101])
+    expect(bench.wheel.lateness.frames).toBe(5)
+  })
+
+  it("sends late frames once when a source does other work in its tick, and skips what a stall made useless", () => {
+    const bench = new Bench()
+    const sent: Array<number> = []
+    bench.join({
+      tick: () => {
+        sent.push(bench.now)
+        bench.wheel.sendLate(() => bench.now)
+        return true
+      }
+    })
+    bench.now = 1030
+    bench.wheel.sendLate(() => bench.now)
+    expect(sent).toEqual([1000, 1030])
+    bench.now = 2031
+    bench.wheel.sendLate(() => bench.now)
+    expect(sent.length).toBeLessThanOrEqual(3)
+    expect(bench.wheel.skipped).toBeGreaterThan(150)
+  })
+
+  it("keeps its time when a source fails in its tick", () => {
+    const bench = new Bench()
+    const source = bench.source()
+    bench.join(source)
+    const failing: FrameSource = {
+      tick: () => {
+        throw new Error("no frame")
+      }
+    }
+    expect(() => bench.join(failing)).toThrow("no frame")
+    bench.wheel.leave(failing)
+    bench.now = 1030
+    bench.wheel.sendLate(() => bench.now)
+    expect(source.sent).toEqual([1000, 1030])
+  })
+
   it("counts the lateness of frames", () => {
     const bench = new Bench()
     bench.join(bench.source())
