@@ -81,7 +81,7 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
       const start = (prepared: PreparedRequest): Effect.Effect<RunningAnswer> =>
         Effect.gen(function* () {
           const self = yield* Effect.fiberId
-          const started = yield* Clock.currentTimeMillis
+          const started = timeLimit.now()
           const wake = Effect.unsafeMakeLatch()
           let parts: Array<AnswerPart> = []
           let end: Exit.Exit<AnswerEnd, Unavailable> | undefined

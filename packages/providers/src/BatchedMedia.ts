@@ -28,7 +28,6 @@ export const flushAfterMs = 60
 export class BatchedMedia {
   readonly #frameBytes: number
   readonly #flushAfter: SharedTimeout
-  readonly #now: () => number
   readonly #onMark: (name: string, outcome: "played" | "cleared") => void
   #connection: MediaConnection | undefined
   /** What waits to be sent: audio, and marks between it. */
@@ -44,16 +43,14 @@ export class BatchedMedia {
   #pending: Array<{ readonly wire: string; readonly name: string }> = []
   #marks = 0
 
-  /** `flushAfter`: a timeout of {@link flushAfterMs}. `now` in milliseconds. */
+  /** `flushAfter`: a timeout of {@link flushAfterMs}. */
   constructor(options: {
     readonly frameBytes: number
     readonly flushAfter: SharedTimeout
-    readonly now: () => number
     readonly onMark: (name: string, outcome: "played" | "cleared") => void
   }) {
     this.#frameBytes = options.frameBytes
     this.#flushAfter = options.flushAfter
-    this.#now = options.now
     this.#onMark = options.onMark
     this.#chunk = this.#emptyChunk()
   }
@@ -70,7 +67,7 @@ export class BatchedMedia {
     this.#chunk.set(frame.subarray(0, this.#frameBytes), this.#chunkFrames * this.#frameBytes)
     this.#chunkFrames++
     this.#frames++
-    this.#lastFrameAt = this.#now()
+    this.#lastFrameAt = this.#flushAfter.now()
     if (this.#frames < this.#target) {
       this.#stopFlush ??= this.#flushAfter.watch(
         () => this.#lastFrameAt,

@@ -23,17 +23,14 @@ export class ExpectedSockets {
   readonly #expected = new Map<string, (socket: RouteSocket, message: string) => void>()
   readonly #unknown = new InFlightSet<RouteSocket>()
   readonly #timeout: SharedTimeout
-  readonly #now: () => number
   readonly #tokenOf: (message: string) => TokenMessage
 
-  /** `timeout`: one of {@link tokenMs}. `now` in milliseconds. */
+  /** `timeout`: one of {@link tokenMs}. */
   constructor(options: {
     readonly timeout: SharedTimeout
-    readonly now: () => number
     readonly tokenOf: (message: string) => TokenMessage
   }) {
     this.#timeout = options.timeout
-    this.#now = options.now
     this.#tokenOf = options.tokenOf
   }
 
@@ -61,7 +58,7 @@ export class ExpectedSockets {
       return
     }
     const remove = this.#unknown.add(socket)
-    const opened = this.#now()
+    const opened = this.#timeout.now()
     let messages = 0
     let isUnknown = true
     const decide = (): void => {

@@ -1,5 +1,6 @@
-import { Clock, Effect, type Fiber, FiberId, Runtime } from "effect"
+import { Effect, type Fiber, FiberId, Runtime } from "effect"
 import { InFlightSet } from "./InFlightSet.ts"
+import { monotonicMillis } from "./MonotonicTime.ts"
 
 interface Watched {
   readonly lastActivity: () => number | null
@@ -13,27 +14,31 @@ interface Watched {
 export interface SharedTimeout {
   /** The length in milliseconds. */
   readonly ms: number
+  /** The present time, in milliseconds: monotonic, so that no change of the system's time ends a request early or late. */
+  readonly now: () => number
   /**
    * Calls `onTimeout` when nothing has happened for so long, unless the result is called before. `lastActivity` returns
-   * the time of the last activity, or null while none is due. Neither function may throw.
+   * the time of the last activity, by `now`, or null while none is due. Neither function may throw.
    */
   readonly watch: (lastActivity: () => number | null, onTimeout: () => void) => () => void
 }
 
 /** A timeout of `ms` milliseconds, by the clock of the fiber that makes it. */
 export const make = (ms: number): Effect.Effect<SharedTimeout> =>
-  Effect.map(Effect.runtime<never>(), (runtime) => {
+  Effect.zipWith(Effect.runtime<never>(), Effect.clock, (runtime, clock) => {
+    const now = (): number => monotonicMillis(clock)
     const runFork = Runtime.runFork(runtime)
     const watched = new InFlightSet<Watched>()
     let sleeper: Fiber.RuntimeFiber<void> | undefined
 
     /** Reports the timeouts that are due, and returns the milliseconds until the next one may be. */
-    const expire = (now: number): number => {
+    const expire = (): number => {
+      const time = now()
       let next = ms
       for (const one of watched) {
         // Ended by another one's `onTimeout`.
         if (one.isOver) continue
-        const left = (one.lastActivity() ?? now) + ms - now
+        const left = (one.lastActivity() ?? time) + ms - time
         if (left > 0) next = Math.min(next, left)
         else {
           one.stop()
@@ -44,9 +49,10 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
     }
     const sleep = Effect.gen(function* () {
       while (true) {
-        const left = expire(yield* Clock.currentTimeMillis)
+        const left = expire()
         if (watched.size === 0) break
-        yield* Effect.sleep(left)
+        // A timer rounds down, and would wake up too early.
+        yield* Effect.sleep(Math.ceil(left))
       }
     })
     const begin = (): void => {
@@ -59,6 +65,7 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
 
     return {
       ms,
+      now,
       watch: (lastActivity, onTimeout) => {
         const one: Watched = { lastActivity, onTimeout, stop: () => {}, isOver: false }
         const remove = watched.add(one)

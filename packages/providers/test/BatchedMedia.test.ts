@@ -7,14 +7,12 @@ const frameBytes = 4
 
 /** A medium, what its connection got (the labels of audio, `#` before marks, `clear`), and what was confirmed. */
 const medium = Effect.gen(function* () {
-  const clock = yield* Effect.clock
   const flushAfter = yield* SharedTimeout.make(flushAfterMs)
   const sent: Array<string> = []
   const confirmed: Array<string> = []
   const media = new BatchedMedia({
     frameBytes,
     flushAfter,
-    now: () => clock.unsafeCurrentTimeMillis(),
     onMark: (name, outcome) => void confirmed.push(`${name} ${outcome}`)
   })
   const connection = {

@@ -30,12 +30,10 @@ const peer = () => {
 }
 
 const sockets = Effect.gen(function* () {
-  const clock = yield* Effect.clock
   const timeout = yield* SharedTimeout.make(tokenMs)
   const connected: Array<string> = []
   const expected = new ExpectedSockets({
     timeout,
-    now: () => clock.unsafeCurrentTimeMillis(),
     tokenOf: (message) =>
       message === "connected" ? "wait" : message.startsWith("start ") ? { token: message.slice(6) } : "refuse"
   })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as SharedTimeout from "@svc/providers/SharedTimeout"
+import { makeSteppedClock } from "@svc/providers/testing/SteppedClock"
 import { Clock, Effect, TestClock } from "effect"
 
 /** A timeout of one second, and the names of the requests that it ended, in their order. */
@@ -7,6 +8,7 @@ const oneSecond = Effect.map(SharedTimeout.make(1000), (timeout) => {
   const ended: Array<string> = []
   return {
     ended,
+    now: timeout.now,
     watch: (name: string, lastActivity: () => number | null) => timeout.watch(lastActivity, () => void ended.push(name))
   }
 })
@@ -96,6 +98,26 @@ describe("SharedTimeout", () => {
       )
       yield* TestClock.adjust("2 seconds")
       expect(ended).toBe("first ")
+    })
+  )
+
+  it.effect("counts the same time when the system's time is set back or forward meanwhile", () =>
+    Effect.gen(function* () {
+      for (const step of [-3_600_000, 3_600_000]) {
+        const system = yield* makeSteppedClock
+        const { ended, now, watch } = yield* Effect.withClock(oneSecond, system.clock)
+        const started = now()
+        watch("waiting", () => started)
+        yield* TestClock.adjust("400 millis")
+        yield* system.step(step)
+        watch("later", () => started + 400)
+        yield* TestClock.adjust("599 millis")
+        expect(ended).toEqual([])
+        yield* TestClock.adjust("1 millis")
+        expect(ended).toEqual(["waiting"])
+        yield* TestClock.adjust("400 millis")
+        expect(ended).toEqual(["waiting", "later"])
+      }
     })
   )
 

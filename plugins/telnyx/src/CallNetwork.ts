@@ -26,7 +26,7 @@ export interface CallNetwork {
   readonly webhookUrl: string
   /** Runs in the background, until the plugin stops. */
   readonly fork: (effect: Effect.Effect<void>) => void
-  /** Milliseconds. */
+  /** Milliseconds, by a clock that no change of the system's time moves. */
   readonly now: () => number
   /** For audio that waits for more. */
   readonly flushAfter: SharedTimeout

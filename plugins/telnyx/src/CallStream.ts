@@ -59,7 +59,6 @@ export class CallStream {
     this.#batches = new BatchedMedia({
       frameBytes: frameBytes(options.codec.format),
       flushAfter: network.flushAfter,
-      now: network.now,
       onMark: (name, outcome) => this.#listener.emit({ _tag: "Mark", name, outcome })
     })
   }

@@ -41,7 +41,7 @@ export const layer = (settings: Settings, host: Host): Layer.Layer<Telephony, Pl
       if (key === undefined) {
         return yield* new PluginError({ plugin: "telnyx", reason: "SVC_TELNYX_PUBLIC_KEY is no public key" })
       }
-      const clock = yield* Effect.clock
+      const flushAfter = yield* SharedTimeout.make(BatchedMedia.flushAfterMs)
       const api = yield* TelnyxApi.make(settings, host)
       const incoming = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
       const messages = yield* Effect.acquireRelease(Queue.unbounded<IncomingSms>(), Queue.shutdown)
@@ -63,8 +63,8 @@ export const layer = (settings: Settings, host: Host): Layer.Layer<Telephony, Pl
         listeners: { byId: new Map(), byState: new Map(), bySession: new Map() },
         webhookUrl,
         fork: (effect) => void fork(effect),
-        now: () => clock.unsafeCurrentTimeMillis(),
-        flushAfter: yield* SharedTimeout.make(BatchedMedia.flushAfterMs),
+        now: flushAfter.now,
+        flushAfter,
         transferLimit: yield* SharedTimeout.make(Transfer.outcomeMs),
         log: host.log,
         files: CallFiles.make(join(host.folder, "calls")),

@@ -3,7 +3,7 @@ import type { Host } from "@svc/providers/Host"
 import type { IncomingSms } from "@svc/providers/Messaging"
 import type { RouteRequest, RouteResponse } from "@svc/providers/Route"
 import type { IncomingCall } from "@svc/providers/Telephony"
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import type { CallNetwork } from "./CallNetwork.ts"
 import * as IncomingCalls from "./IncomingCalls.ts"
 import { SeenEvents } from "./SeenEvents.ts"
@@ -76,8 +76,8 @@ export const make = (options: {
   }
 
   return (request) =>
-    Effect.sync(() => {
-      const problem = problemOf(key, request, network.now())
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const problem = problemOf(key, request, now)
       if (problem !== undefined) {
         options.onRefused()
         log.warning(`a webhook was refused: ${problem}`)

@@ -22,7 +22,7 @@ export type DestinationState = "answered" | "ringing" | "none" | "unknown"
 
 /** What a call needs of the plugin. All synchronous. */
 export interface CallNetwork {
-  /** Milliseconds. */
+  /** Milliseconds, by a clock that no change of the system's time moves. */
   readonly now: () => number
   readonly flushAfter: SharedTimeout
   /**

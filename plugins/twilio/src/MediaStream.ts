@@ -45,7 +45,6 @@ export class MediaStream {
     this.#media = new BatchedMedia({
       frameBytes: frameBytes(mulaw8k),
       flushAfter,
-      now,
       onMark: (name, outcome) => listener.onEvent({ _tag: "Mark", name, outcome })
     })
   }

@@ -52,9 +52,8 @@ export const make = (options: {
 }): Effect.Effect<TwilioCalls, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { api, detectsMachines, host, webhooks } = options
-    const clock = yield* Effect.clock
-    const now = (): number => clock.unsafeCurrentTimeMillis()
     const flushAfter = yield* SharedTimeout.make(flushAfterMs)
+    const { now } = flushAfter
     const requests = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(requests)<never>()
     const incoming = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
@@ -63,7 +62,6 @@ export const make = (options: {
     })
     const sockets = new ExpectedSockets({
       timeout: yield* SharedTimeout.make(tokenMs),
-      now,
       tokenOf: (data) => {
         const message = readStreamMessage(data)
         if (message?.event === "connected") return "wait"

@@ -70,8 +70,8 @@ export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServer
         Effect.sync(() => new Agent({ connect: safety.connector({ timeout: 5_000 }), pipelining: 1 })),
         (agent) => Effect.promise(() => agent.destroy())
       )
-      const startedLimit = yield* limitOf(callStartedMs)
-      const transcriptLimit = yield* limitOf(transcriptMs)
+      const startedLimit = yield* SharedTimeout.make(callStartedMs)
+      const transcriptLimit = yield* SharedTimeout.make(transcriptMs)
 
       return {
         callStarted: (to, body, onDone) =>
@@ -97,18 +97,6 @@ export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServer
   )
 }
 
-/** How long an answer may take. `now`: in milliseconds, by the clock of the timeout, which need not be that of a request. */
-interface Limit {
-  readonly timeout: SharedTimeout.SharedTimeout
-  readonly now: () => number
-}
-
-const limitOf = (ms: number): Effect.Effect<Limit> =>
-  Effect.zipWith(SharedTimeout.make(ms), Effect.clock, (timeout, clock) => ({
-    timeout,
-    now: () => clock.unsafeCurrentTimeMillis()
-  }))
-
 /** The signatures of a request, with the agent's server secret. V1 covers the time, so that replays can be refused. */
 const signatures = (secret: string, unixSeconds: number, body: string) => {
   const hmac = (text: string) => createHmac("sha256", secret).update(text).digest("hex")
@@ -124,7 +112,7 @@ const request = (
   to: CallAgent,
   body: RequestBody,
   trace: RequestTrace,
-  limit?: Limit
+  limit?: SharedTimeout.SharedTimeout
 ): Effect.Effect<Uint8Array, ServerRequestFailed> =>
   Effect.async<Uint8Array, ServerRequestFailed>((resume) => {
     let stopWatching = () => {}
@@ -155,10 +143,10 @@ const request = (
     }
     if (limit !== undefined) {
       const from = limit.now()
-      stopWatching = limit.timeout.watch(
+      stopWatching = limit.watch(
         () => from,
         () => {
-          fail("timeout", `no answer within ${limit.timeout.ms / 1000} seconds`)
+          fail("timeout", `no answer within ${limit.ms / 1000} seconds`)
           giveUp()
         }
       )

@@ -105,7 +105,6 @@ export const make = (options: {
     const { cache, media, now } = options
     const handle = yield* FiberHandle.make<void>()
     const run = yield* FiberHandle.runtime(handle)<never>()
-    const clock = yield* Effect.clock
     const silence = options.silence ?? (yield* silenceTimeout)
     /** The speech that is synthesized, and what follows it. */
     let current: Speech | undefined
@@ -211,11 +210,11 @@ export const make = (options: {
             drained
           }
         }
-        /** When the last activity was, as a timeout of {@link shortestSilentMs} counts it, by `clock`. */
+        /** When the last activity was, as a timeout of {@link shortestSilentMs} counts it, by the time of `silence`. */
         const activity = (): number => {
           const limit = written === 0 ? Math.max(shortestSilentMs, silentMs - waited) : silentMs
           if (!expectsAudio || media.busy) active = now()
-          return clock.unsafeCurrentTimeMillis() - (now() - active) + limit - shortestSilentMs
+          return silence.now() - (now() - active) + limit - shortestSilentMs
         }
         const pieces: Array<string> = []
         const say = (command: CommandOf<"Speak">): void => {

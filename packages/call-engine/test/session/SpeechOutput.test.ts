@@ -1,7 +1,9 @@
 import { expect, it } from "@effect/vitest"
 import { healthy } from "@svc/providers/Health"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import { byText, type TextRequest } from "@svc/providers/SpeechTurn"
 import { type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
+import { makeSteppedClock } from "@svc/providers/testing/SteppedClock"
 import { type Context, Effect, TestClock } from "effect"
 import { CallMedia } from "../../src/media/CallMedia.ts"
 import { FrameWheel } from "../../src/media/FrameWheel.ts"
@@ -63,7 +65,7 @@ const make = (speak: (request: TextRequest) => Effect.Effect<void, TextToSpeechE
       chooseVoice: (command) => ({ provider: provider(speak), voice: command.voice }),
       onFailed: (id, reason) => log.push(`failed ${id}: ${reason}`),
       onWarning: (reason) => log.push(`warning: ${reason}`),
-      now: () => now + clock.unsafeCurrentTimeMillis()
+      now: () => now + monotonicMillis(clock)
     })
     /** Sends frames, and lets the synthesis that waits for them continue. */
     const run = (count: number) =>
@@ -138,6 +140,25 @@ it.scoped("a provider without audio for ten seconds fails that utterance, and th
     yield* TestClock.adjust("2 seconds")
     yield* run(5)
     expect(log).toEqual(["failed a: the voice gave no audio", "started b", "played b"])
+  })
+)
+
+it.scoped("a voice has the same time for its audio when the system's time is set back or forward meanwhile", () =>
+  Effect.gen(function* () {
+    for (const step of [-3_600_000, 3_600_000]) {
+      const system = yield* makeSteppedClock
+      const { say, log } = yield* Effect.withClock(
+        make(() => Effect.never),
+        system.clock
+      )
+      yield* say("a", "abc")
+      yield* TestClock.adjust("4 seconds")
+      yield* system.step(step)
+      yield* TestClock.adjust("5999 millis")
+      expect(log).toEqual([])
+      yield* TestClock.adjust("1 millis")
+      expect(log).toEqual(["failed a: the voice gave no audio"])
+    }
   })
 )
 

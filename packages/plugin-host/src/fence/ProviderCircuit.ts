@@ -1,4 +1,5 @@
 import type { Health } from "@svc/providers/Health"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import { Cause, Context, Effect, Exit } from "effect"
 import { currentPlugin, type PluginLogs, pluginLogs } from "../host/PluginHost.ts"
 import { admit, type CircuitBreaker, initial, type Outcome, settle, threshold } from "./CircuitBreaker.ts"
@@ -23,6 +24,7 @@ export interface ProviderCircuit {
   readonly refusal: () => string
   /** The provider's own health while the circuit is closed, else unhealthy. Never fails or hangs. */
   readonly health: (own: Effect.Effect<Health>) => Effect.Effect<Health>
+  /** Milliseconds, by a clock that no change of the system's time moves. */
   readonly now: () => number
   /** Whether one silent call opens the circuit. */
   readonly opensForSilence: boolean
@@ -44,7 +46,7 @@ export const makeCircuit = (capability: ProviderCapability): Effect.Effect<Provi
       if (next._tag !== state._tag) metrics.onState(next._tag)
       state = next
     }
-    const now = () => clock.unsafeCurrentTimeMillis()
+    const now = () => monotonicMillis(clock)
     const open = () =>
       state._tag !== "Closed" && state.silences > 0
         ? "circuit breaker open because it did not respond"

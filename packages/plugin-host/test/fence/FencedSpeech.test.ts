@@ -3,7 +3,8 @@ import { LanguageModelError, type ModelDelta } from "@svc/providers/LanguageMode
 import { type SpeechEvent, SpeechToTextError } from "@svc/providers/SpeechToText"
 import { byText, speakText } from "@svc/providers/SpeechTurn"
 import type { AudioSink } from "@svc/providers/TextToSpeech"
-import { Deferred, Effect, Exit, Fiber, Scope, TestClock } from "effect"
+import { makeSteppedClock } from "@svc/providers/testing/SteppedClock"
+import { Deferred, Effect, Exit, Fiber, Option, Scope, TestClock } from "effect"
 import { describe } from "vitest"
 import { fencedLanguageModel, modelIdleMs } from "../../src/fence/FencedLanguageModel.ts"
 import { fencedSpeechToText } from "../../src/fence/FencedSpeechToText.ts"
@@ -66,6 +67,29 @@ describe("a fenced language model", () => {
       const speaking = yield* Effect.fork(slow.generate(request, () => {}))
       yield* TestClock.adjust(modelIdleMs * 5)
       expect(Exit.isSuccess(yield* Fiber.await(speaking))).toBe(true)
+    })
+  )
+
+  it.effect("the idle timeout of generate is the same when the system's time is set back or forward meanwhile", () =>
+    Effect.gen(function* () {
+      for (const step of [-3_600_000, 3_600_000]) {
+        const system = yield* makeSteppedClock
+        const pausing = yield* fenced((_, emit) =>
+          Effect.zipRight(
+            Effect.sync(() => emit({ _tag: "Text", text: "." })).pipe(Effect.delay(modelIdleMs / 2)),
+            Effect.never
+          )
+        ).pipe(Effect.withClock(system.clock))
+        const fiber = yield* Effect.fork(Effect.flip(pausing.generate(request, () => {})))
+        yield* TestClock.adjust(modelIdleMs / 4)
+        yield* system.step(step)
+        yield* TestClock.adjust(modelIdleMs / 2)
+        yield* system.step(step)
+        yield* TestClock.adjust((modelIdleMs * 3) / 4 - 1)
+        expect(yield* Fiber.poll(fiber)).toEqual(Option.none())
+        yield* TestClock.adjust(1)
+        expect((yield* Fiber.join(fiber)).reason).toBe("silent: generated nothing for 20 s")
+      }
     })
   )
 
