@@ -138,26 +138,87 @@ describe("deleting an agent", () => {
 
     it.scoped("among concurrent calls either is rejected and all are admitted, or succeeds and all are rejected", () =>
       Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const agents = yield* Agents
+        const size = 16
+        /** Checks that the calls and the deletion of an agent agree, and returns whether the agent is deleted. */
+        const outcome = (
+          { agent, number }: Effect.Effect.Success<typeof scene>,
+          deletion: { readonly _tag: "Left" | "Right" },
+          admitted: ReadonlyArray<unknown>
+        ) =>
+          Effect.gen(function* () {
+            const taken = admitted.filter((one) => one !== undefined).length
+            const deleted = deletion._tag === "Right"
+            expect([deleted, taken]).toEqual([deleted, deleted ? 0 : size])
+            const records = yield* rows(number)
+            expect(records).toHaveLength(size)
+            expect(records.filter((call) => call.live).length).toBe(taken)
+            expect(records.every((call) => call.agent_id === (deleted ? null : agent.id))).toBe(true)
+            return deleted ? "gone" : "stayed"
+          })
         const outcomes: Array<string> = []
         for (let round = 0; round < 24; round++) {
-          const { admit, agent, number, remove } = yield* scene
-          const calls = Array.from({ length: 16 }, () => admit)
+          const all = yield* scene
+          const calls = Array.from({ length: size }, () => all.admit)
           // The deletion begins a little later in each round.
           const [before, after] = [calls.slice(0, round % 17), calls.slice(round % 17)]
           const [first, deletion, second] = yield* Effect.all(
-            [Effect.all(before, { concurrency: "unbounded" }), remove, Effect.all(after, { concurrency: "unbounded" })],
+            [
+              Effect.all(before, { concurrency: "unbounded" }),
+              all.remove,
+              Effect.all(after, { concurrency: "unbounded" })
+            ],
             { concurrency: "unbounded" }
           )
-          const admitted = [...first, ...second]
-          const taken = admitted.filter((one) => one !== undefined).length
-          const deleted = deletion._tag === "Right"
-          outcomes.push(deleted ? "gone" : "stayed")
-          expect([deleted, taken]).toEqual([deleted, deleted ? 0 : calls.length])
-          const records = yield* rows(number)
-          expect(records).toHaveLength(calls.length)
-          expect(records.filter((call) => call.live).length).toBe(taken)
-          expect(records.every((call) => call.agent_id === (deleted ? null : agent.id))).toBe(true)
+          outcomes.push(yield* outcome(all, deletion, [...first, ...second]))
         }
+
+        // Which comes first in those rounds depends on the machine. In this one it is the deletion.
+        const late = yield* scene
+        const deleting = yield* Deferred.make<void>()
+        const commit = yield* Deferred.make<void>()
+        yield* agents.onDelete("test", (id) =>
+          id === late.agent.id
+            ? Effect.zipRight(Deferred.succeed(deleting, undefined), Deferred.await(commit))
+            : Effect.void
+        )
+        const deletion = yield* Effect.fork(late.remove)
+        yield* Deferred.await(deleting)
+        const refused = yield* Effect.fork(
+          Effect.all(
+            Array.from({ length: size }, () => late.admit),
+            { concurrency: "unbounded" }
+          )
+        )
+        yield* untilLockWait
+        yield* Deferred.succeed(commit, undefined)
+        outcomes.push(yield* outcome(late, yield* Fiber.join(deletion), yield* Fiber.join(refused)))
+        expect(outcomes.at(-1)).toBe("gone")
+
+        // In this one it is a call; the others come beside the deletion.
+        const early = yield* scene
+        const admitted = yield* Deferred.make<void>()
+        const end = yield* Deferred.make<void>()
+        const held = yield* early.admit.pipe(
+          Effect.tap(() => Deferred.succeed(admitted, undefined)),
+          Effect.zipLeft(Deferred.await(end)),
+          sql.withTransaction,
+          Effect.fork
+        )
+        yield* Deferred.await(admitted)
+        const removal = yield* Effect.fork(early.remove)
+        yield* untilLockWait
+        const others = yield* Effect.fork(
+          Effect.all(
+            Array.from({ length: size - 1 }, () => early.admit),
+            { concurrency: "unbounded" }
+          )
+        )
+        yield* Deferred.succeed(end, undefined)
+        const accepted = [yield* Fiber.join(held), ...(yield* Fiber.join(others))]
+        outcomes.push(yield* outcome(early, yield* Fiber.join(removal), accepted))
+        expect(outcomes.at(-1)).toBe("stayed")
         expect(new Set(outcomes)).toEqual(new Set(["gone", "stayed"]))
       })
     )
