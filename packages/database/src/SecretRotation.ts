@@ -7,12 +7,14 @@ export class SecretKeyMissing extends Data.TaggedError("SecretKeyMissing")<{ rea
 
 /** Rows that one batch encrypts. */
 const batchSize = 500
+/** Rows that are written at once, each by a statement of its own: one that locked many could deadlock with a server's. */
+const writtenAtOnce = 4
 
 /** The signing secrets of all packages: encryption at rest is one mechanism, and this the one place that names them. */
 const columns = [
-  { table: "webhooks", column: "secret", row: "id", name: "webhooks.secret" },
-  { table: "agents", column: "server_secret", row: "public_id", name: "agents.server_secret" },
-  { table: "signing_secrets", column: "secret", row: "purpose", name: "signing_secrets.secret" }
+  { table: "webhooks", column: "secret", row: "id", type: "bigint", name: "webhooks.secret" },
+  { table: "agents", column: "server_secret", row: "public_id", type: "text", name: "agents.server_secret" },
+  { table: "signing_secrets", column: "secret", row: "purpose", type: "text", name: "signing_secrets.secret" }
 ] as const
 
 interface StoredRow {
@@ -88,7 +90,7 @@ export const reencrypt: Effect.Effect<number, SecretKeyMissing, SqlClient.SqlCli
           const sealed = box.seal(secret.right, place)
           return sql`
             update ${sql(column.table)} set ${sql(column.column)} = ${sealed}
-            where ${sql(column.row)}::text = ${row} and ${sql(column.column)} = ${stored} returning 1 as one`.pipe(
+            where ${sql(column.row)} = ${row}::${sql.literal(column.type)} and ${sql(column.column)} = ${stored} returning 1 as one`.pipe(
             Effect.tap((rows) =>
               Effect.sync(() => {
                 written += rows.length
@@ -97,7 +99,7 @@ export const reencrypt: Effect.Effect<number, SecretKeyMissing, SqlClient.SqlCli
             Effect.orDie
           )
         },
-        { discard: true }
+        { concurrency: writtenAtOnce, discard: true }
       )
     )
   }
