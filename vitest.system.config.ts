@@ -1,12 +1,21 @@
+import { availableParallelism } from "node:os"
 import { configDefaults, defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 import base from "./vitest.config.ts"
 
-/** The files that take over 40 s, those that wait between those that compute. One that began last would run alone at the end. */
+// Four at least: most files wait more than they compute, and the builds of Image and Plugin have low priority.
+const processes = Math.max(4, Math.floor(availableParallelism() / 2))
+
+/**
+ * The files that take over 20 s, those that wait between those that compute. One that began last would run alone at the end.
+ * Image and Plugin, with the longest time limits, not at once: both build with low priority.
+ */
 const longest = [
-  ...["Demo", "Image", "Echo", "VendorKeys", "Plugin", "BrowserCalls", "SipSpeech", "HostilePlugin", "SpeechInNoise"],
-  ...["SipCalls", "Alignment", "NumberCommands", "EmbeddedPostgres", "Telnyx", "Recording", "SpeechOnBadLines"],
-  ...["StoredSecrets", "OpenAiStreaming", "Recorder", "Tracing", "DemoVoice", "ChatCommand", "Deepgram", "Terminal"]
+  ...["Image", "Demo", "VendorKeys", "SipCalls", "Plugin", "Echo", "HostilePlugin", "Alignment", "BrowserCalls"],
+  ...["EmbeddedPostgres", "SpeechInNoise", "Deepgram", "NumberCommands", "OpenAiStreaming", "Command", "Operations"],
+  ...["SourceReader", "Tracing", "Recording", "SpeechOnBadLines", "TextMessages", "S3Recording", "BaresipMedia"],
+  ...["Crash", "DemoVoice", "Terminal", "NumberOrders", "AddressCarrier", "SipSpeech", "Telnyx", "Recorder"],
+  ...["ChatCommand", "StoredSecrets", "Conformance"]
 ].map((name) => `/${name}.system.test.ts`)
 
 /** Begins with the longest files. Vitest knows how long files take only where they ran before. */
@@ -28,6 +37,8 @@ export default defineConfig({
     include: ["**/test/**/*.system.test.ts"],
     exclude: configDefaults.exclude,
     testTimeout: 90_000,
+    minWorkers: processes,
+    maxWorkers: processes,
     sequence: { sequencer: LongestFirst }
   }
 })

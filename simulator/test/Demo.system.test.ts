@@ -72,12 +72,12 @@ const answers = (url: string): Promise<boolean> =>
 
 describe("the demo with arguments", () => {
   it.each([
-    [["--help"], 0],
-    [["--to", "+15550100100"], 2],
-    [["--voice", "nobody"], 2],
-    [["more"], 2]
-  ] as const)("%j says what it is, and starts nothing", async (args, code) => {
-    const run = demo([...fromSources, ...args])
+    [["--help"], 0, fromSources],
+    [["--to", "+15550100100"], 2, built],
+    [["--voice", "nobody"], 2, built],
+    [["more"], 2, built]
+  ] as const)("%j says what it is, and starts nothing", async (args, code, program) => {
+    const run = demo([...program, ...args])
     expect(await run.ended).toBe(code)
     expect(run.output()).toContain("It takes no arguments")
     expect(run.output()).not.toContain("Starting a server")

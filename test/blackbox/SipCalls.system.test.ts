@@ -1,7 +1,7 @@
-import { expect, it } from "@effect/vitest"
+import { expect, it, layer } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { pool } from "@svc/database/TestServer"
-import { Effect, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import * as ApiClient from "../src/blackbox/ApiClient.ts"
 import { textAt } from "../src/blackbox/ApiClient.ts"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
@@ -39,6 +39,14 @@ const installation = Effect.gen(function* () {
     })
   return { phone, server, read, calling }
 })
+
+/** The one that tests share whose receivers get only the events of their own agents. */
+class Installation extends Context.Tag("@svc/test/SipCallsInstallation")<
+  Installation,
+  Effect.Effect.Success<typeof installation>
+>() {
+  static readonly layer = Layer.scoped(Installation, installation)
+}
 
 const bytesOf = (url: string) => Effect.promise(async () => new Uint8Array(await (await fetch(url)).arrayBuffer()))
 
@@ -110,153 +118,155 @@ it.scopedLive(
   120_000
 )
 
-it.scopedLive(
-  "a caller is transferred with REFER, whose NOTIFYs decide, and through a second call where REFER is refused",
-  () =>
-    Effect.gen(function* () {
-      const { calling, phone, read, server } = yield* installation
-      const line = yield* SipServer.openLine(server, () => Line.configuration(echo))
-      const destination = Line.freshNumber()
-      const transfer = (callId: string) => server.api.post(`/v1/calls/${callId}/transfer`, { destination })
+layer(Installation.layer, { timeout: "90 seconds", excludeTestServices: true })("on one server", (it) => {
+  it.scoped(
+    "a caller is transferred with REFER, whose NOTIFYs decide, and through a second call where REFER is refused",
+    () =>
+      Effect.gen(function* () {
+        const { calling, phone, read, server } = yield* Installation
+        const line = yield* SipServer.openLine(server, () => Line.configuration(echo))
+        const destination = Line.freshNumber()
+        const transfer = (callId: string) => server.api.post(`/v1/calls/${callId}/transfer`, { destination })
 
-      const failing = yield* calling(line)
-      const refused = yield* Effect.fork(transfer(failing.callId))
-      yield* failing.call.until("REFER")
-      expect(statusOf(yield* failing.call.notify("100 Trying"))).toBe(200)
-      expect(statusOf(yield* failing.call.notify("486 Busy Here", true))).toBe(200)
-      expect((yield* refused).status).not.toBe(200)
-      failing.talk.say("Still here")
-      yield* failing.talk.hears("Ok Still here.")
-      failing.call.hangUp()
-      expect((yield* CallRecords.settled(server.api, failing.callId))["transferred_to"]).toBeNull()
+        const failing = yield* calling(line)
+        const refused = yield* Effect.fork(transfer(failing.callId))
+        yield* failing.call.until("REFER")
+        expect(statusOf(yield* failing.call.notify("100 Trying"))).toBe(200)
+        expect(statusOf(yield* failing.call.notify("486 Busy Here", true))).toBe(200)
+        expect((yield* refused).status).not.toBe(200)
+        failing.talk.say("Still here")
+        yield* failing.talk.hears("Ok Still here.")
+        failing.call.hangUp()
+        expect((yield* CallRecords.settled(server.api, failing.callId))["transferred_to"]).toBeNull()
 
-      const referred = yield* calling(line)
-      const asked = yield* Effect.fork(transfer(referred.callId))
-      const refer = yield* referred.call.until("REFER")
-      expect(headerOf(refer, "refer-to")).toContain(`sip:${destination}@`)
-      yield* referred.call.notify("100 Trying")
-      yield* referred.call.notify("180 Ringing")
-      yield* referred.call.notify("200 OK", true)
-      expect((yield* asked).body).toEqual({ success: true, destination })
-      yield* referred.call.until("BYE")
-      const first = yield* CallRecords.settled(server.api, referred.callId)
-      expect(first).toMatchObject({ status: "completed", disposition: "transferred", transferred_to: destination })
+        const referred = yield* calling(line)
+        const asked = yield* Effect.fork(transfer(referred.callId))
+        const refer = yield* referred.call.until("REFER")
+        expect(headerOf(refer, "refer-to")).toContain(`sip:${destination}@`)
+        yield* referred.call.notify("100 Trying")
+        yield* referred.call.notify("180 Ringing")
+        yield* referred.call.notify("200 OK", true)
+        expect((yield* asked).body).toEqual({ success: true, destination })
+        yield* referred.call.until("BYE")
+        const first = yield* CallRecords.settled(server.api, referred.callId)
+        expect(first).toMatchObject({ status: "completed", disposition: "transferred", transferred_to: destination })
 
-      const bridged = yield* calling(line)
-      bridged.call.onRequest = ({ start }) => (start.startsWith("REFER ") ? 405 : undefined)
-      const coming = yield* Effect.fork(nextCall(phone))
-      const joining = yield* Effect.fork(transfer(bridged.callId))
-      const second = yield* coming
-      second.ring()
-      second.answer()
-      expect((yield* joining).body).toEqual({ success: true, destination })
-      expect(headerOf(yield* second.until("INVITE"), "to")).toContain(destination)
-      const other = yield* talkOn(second.rtp, "the destination")
-      bridged.talk.say("Is this sales")
-      yield* other.hears("Is this sales")
-      other.say("It is")
-      yield* bridged.talk.hears("It is")
-      second.hangUp()
-      yield* bridged.call.until("BYE")
-      const record = yield* CallRecords.settled(server.api, bridged.callId)
-      expect(record).toMatchObject({ status: "completed", disposition: "transferred", transferred_to: destination })
-      const events = yield* read(CallRecords.eventsOf(bridged.callId))
-      expect(CallRecords.namesOf(events, "transfer.")).toEqual(["transfer.initiated", "transfer.completed"])
-    }),
-  120_000
-)
-
-it.scopedLive(
-  "a caller is transferred attended: the destination hears the announcement, and may decline by hanging up",
-  () =>
-    Effect.gen(function* () {
-      const { calling, phone, server } = yield* installation
-      const line = yield* SipServer.openLine(server, () =>
-        Line.configuration(echo, { transfer_announcement: "A call from {{from}}." })
-      )
-      const destination = Line.freshNumber()
-      const { call, callId, talk } = yield* calling(line)
-      const transferred = Effect.gen(function* () {
+        const bridged = yield* calling(line)
+        bridged.call.onRequest = ({ start }) => (start.startsWith("REFER ") ? 405 : undefined)
         const coming = yield* Effect.fork(nextCall(phone))
-        const joining = yield* Effect.fork(server.api.post(`/v1/calls/${callId}/transfer`, { destination }))
+        const joining = yield* Effect.fork(transfer(bridged.callId))
         const second = yield* coming
         second.ring()
         second.answer()
+        expect((yield* joining).body).toEqual({ success: true, destination })
+        expect(headerOf(yield* second.until("INVITE"), "to")).toContain(destination)
         const other = yield* talkOn(second.rtp, "the destination")
-        return { joining, other, second }
-      })
-      const declined = yield* transferred
-      declined.second.hangUp()
-      expect((yield* declined.joining).body).toMatchObject({ code: "TRANSFER_FAILED" })
-      talk.say("Still here")
-      yield* talk.hears("Ok Still here.")
+        bridged.talk.say("Is this sales")
+        yield* other.hears("Is this sales")
+        other.say("It is")
+        yield* bridged.talk.hears("It is")
+        second.hangUp()
+        yield* bridged.call.until("BYE")
+        const record = yield* CallRecords.settled(server.api, bridged.callId)
+        expect(record).toMatchObject({ status: "completed", disposition: "transferred", transferred_to: destination })
+        const events = yield* read(CallRecords.eventsOf(bridged.callId))
+        expect(CallRecords.namesOf(events, "transfer.")).toEqual(["transfer.initiated", "transfer.completed"])
+      }),
+    120_000
+  )
 
-      const { joining, other, second } = yield* transferred
-      yield* other.hears(`A call from ${Line.caller}.`)
-      expect((yield* joining).body).toEqual({ success: true, destination })
-      talk.say("Is this sales")
-      yield* other.hears("Is this sales")
-      other.say("It is")
-      yield* talk.hears("It is")
-      expect(call.inbox.all.filter(({ start }) => start.startsWith("REFER "))).toEqual([])
-      call.hangUp()
-      yield* second.until("BYE")
-      const record = yield* CallRecords.settled(server.api, callId)
-      expect(record).toMatchObject({ status: "completed", disposition: "transferred", transferred_to: destination })
-    }),
-  120_000
-)
+  it.scoped(
+    "a caller is transferred attended: the destination hears the announcement, and may decline by hanging up",
+    () =>
+      Effect.gen(function* () {
+        const { calling, phone, server } = yield* Installation
+        const line = yield* SipServer.openLine(server, () =>
+          Line.configuration(echo, { transfer_announcement: "A call from {{from}}." })
+        )
+        const destination = Line.freshNumber()
+        const { call, callId, talk } = yield* calling(line)
+        const transferred = Effect.gen(function* () {
+          const coming = yield* Effect.fork(nextCall(phone))
+          const joining = yield* Effect.fork(server.api.post(`/v1/calls/${callId}/transfer`, { destination }))
+          const second = yield* coming
+          second.ring()
+          second.answer()
+          const other = yield* talkOn(second.rtp, "the destination")
+          return { joining, other, second }
+        })
+        const declined = yield* transferred
+        declined.second.hangUp()
+        expect((yield* declined.joining).body).toMatchObject({ code: "TRANSFER_FAILED" })
+        talk.say("Still here")
+        yield* talk.hears("Ok Still here.")
 
-it.scopedLive(
-  "calls are placed through the trunk: one is answered and has speech, others are busy, declined or not answered",
-  () =>
-    Effect.gen(function* () {
-      const { phone, server } = yield* installation
-      const line = yield* SipServer.openLine(server, () => Line.configuration(echo))
-      const to_number = Line.freshNumber()
-      const placed = Effect.gen(function* () {
-        const coming = yield* Effect.fork(nextCall(phone))
-        const fields = { agent_id: line.agentId, to_number, ring_timeout_seconds: 5 }
-        const { body } = yield* server.api.post("/v1/calls", fields)
-        return { call: yield* coming, callId: textAt(body, "call_id") }
-      })
-      const { call, callId } = yield* placed
-      const invite = yield* call.until("INVITE")
-      expect(invite.start).toContain(`sip:${to_number}@`)
-      expect(headerOf(invite, "from")).toContain(line.number)
-      call.ring()
-      call.answer()
-      const talk = yield* talkOn(call.rtp)
-      yield* talk.hears("Hello.")
-      talk.say("Who is there")
-      yield* talk.hears("Ok Who is there.")
-      call.hangUp()
-      const record = yield* CallRecords.settled(server.api, callId)
-      expect(record).toMatchObject({
-        status: "completed",
-        disposition: "answered",
-        from_number: line.number,
-        to_number,
-        line: { telephony: "sip", carrier_call_id: call.id }
-      })
+        const { joining, other, second } = yield* transferred
+        yield* other.hears(`A call from ${Line.caller}.`)
+        expect((yield* joining).body).toEqual({ success: true, destination })
+        talk.say("Is this sales")
+        yield* other.hears("Is this sales")
+        other.say("It is")
+        yield* talk.hears("It is")
+        expect(call.inbox.all.filter(({ start }) => start.startsWith("REFER "))).toEqual([])
+        call.hangUp()
+        yield* second.until("BYE")
+        const record = yield* CallRecords.settled(server.api, callId)
+        expect(record).toMatchObject({ status: "completed", disposition: "transferred", transferred_to: destination })
+      }),
+    120_000
+  )
 
-      for (const [status, disposition] of [
-        ["486 Busy Here", "busy"],
-        ["480 Temporarily Unavailable", "no-answer"],
-        ["603 Decline", "failed"]
-      ] as const) {
-        const refused = yield* placed
-        refused.call.reject(status)
-        expect([status, yield* CallRecords.settled(server.api, refused.callId)]).toMatchObject([
-          status,
-          { disposition, transcript: [] }
-        ])
-      }
+  it.scoped(
+    "calls are placed through the trunk: one is answered and has speech, others are busy, declined or not answered",
+    () =>
+      Effect.gen(function* () {
+        const { phone, server } = yield* Installation
+        const line = yield* SipServer.openLine(server, () => Line.configuration(echo))
+        const to_number = Line.freshNumber()
+        const placed = Effect.gen(function* () {
+          const coming = yield* Effect.fork(nextCall(phone))
+          const fields = { agent_id: line.agentId, to_number, ring_timeout_seconds: 5 }
+          const { body } = yield* server.api.post("/v1/calls", fields)
+          return { call: yield* coming, callId: textAt(body, "call_id") }
+        })
+        const { call, callId } = yield* placed
+        const invite = yield* call.until("INVITE")
+        expect(invite.start).toContain(`sip:${to_number}@`)
+        expect(headerOf(invite, "from")).toContain(line.number)
+        call.ring()
+        call.answer()
+        const talk = yield* talkOn(call.rtp)
+        yield* talk.hears("Hello.")
+        talk.say("Who is there")
+        yield* talk.hears("Ok Who is there.")
+        call.hangUp()
+        const record = yield* CallRecords.settled(server.api, callId)
+        expect(record).toMatchObject({
+          status: "completed",
+          disposition: "answered",
+          from_number: line.number,
+          to_number,
+          line: { telephony: "sip", carrier_call_id: call.id }
+        })
 
-      const ringing = yield* placed
-      ringing.call.ring()
-      yield* ringing.call.until("CANCEL")
-      expect(yield* CallRecords.settled(server.api, ringing.callId)).toMatchObject({ disposition: "no-answer" })
-    }),
-  120_000
-)
+        for (const [status, disposition] of [
+          ["486 Busy Here", "busy"],
+          ["480 Temporarily Unavailable", "no-answer"],
+          ["603 Decline", "failed"]
+        ] as const) {
+          const refused = yield* placed
+          refused.call.reject(status)
+          expect([status, yield* CallRecords.settled(server.api, refused.callId)]).toMatchObject([
+            status,
+            { disposition, transcript: [] }
+          ])
+        }
+
+        const ringing = yield* placed
+        ringing.call.ring()
+        yield* ringing.call.until("CANCEL")
+        expect(yield* CallRecords.settled(server.api, ringing.callId)).toMatchObject({ disposition: "no-answer" })
+      }),
+    120_000
+  )
+})

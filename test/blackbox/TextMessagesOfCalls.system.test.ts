@@ -87,6 +87,8 @@ it.scopedLive(
       yield* one.signal("SIGKILL")
       expect((yield* one.exit()).signal).toBe("SIGKILL")
 
+      // The other server waits for the end of the lease, and longer when it does not get the CPU in time.
+      yield* eventually("the end of the killed server's lease", read(TextNetwork.takenOver), (ids) => ids.length === 1)
       const ended = yield* eventually("the outcomes", read(TextNetwork.messages), (rows) =>
         rows.every(({ status }) => status !== "sending")
       )

@@ -95,6 +95,15 @@ const variants = loaded.flatMap((vendor) =>
 )
 const secrets = loaded.flatMap((vendor) => Object.values(vendor.secrets))
 
+/** Those that one server loads: vendors that do different work, so that each comes first in its own. */
+const groups = [
+  ["openai", "s3"],
+  ["openai with streaming speech-to-text", "telnyx"],
+  ["deepgram", "twilio"],
+  ["elevenlabs"],
+  ["cartesia"]
+].map((names) => [...loaded, ...variants].filter(({ name }) => names.includes(name)))
+
 /** A secret as it may be written: as it is, in base64, in a URL, in hexadecimal digits. */
 const written = (secret: string): ReadonlyArray<string> => [
   secret,
@@ -148,14 +157,38 @@ const failSocket = (peer: EmulatedPeer): void => {
   peer.close(1008, keys.slice(0, 120))
 }
 
-/** The vendor comes first, and what it cannot do any more is done by the simulated provider. */
-const environment = ({ more, plugin, secrets, settings }: (typeof loaded)[number], origin: string) => ({
-  SVC_PLUGINS: `@svc/plugin-${plugin},@svc/plugin-simulated`,
+/** Vendors come first, and what they cannot do any more is done by the simulated providers. */
+const environment = (
+  vendors: ReadonlyArray<{ readonly vendor: (typeof loaded)[number]; readonly origin: string }>
+) => ({
+  SVC_PLUGINS: [...vendors.map(({ vendor }) => vendor.plugin), "simulated"].map((name) => `@svc/plugin-${name}`).join(),
   SVC_LOG_LEVEL: "trace",
-  ...settings(origin),
-  ...more,
-  ...secrets
+  ...Object.assign(
+    {},
+    ...vendors.flatMap(({ origin, vendor: { more, secrets, settings } }) => [settings(origin), more, secrets])
+  )
 })
+
+/** A server of a vendor that fails, and what was sent to it. */
+const failingVendor = (vendor: (typeof loaded)[number]) =>
+  Effect.gen(function* () {
+    const sent: Array<string> = []
+    const answer = failing()
+    let upgrades = 0
+    const { origin } = yield* emulatedServer({
+      request: (request, response) => {
+        sent.push(readable(request.headers))
+        answer(request, response)
+      },
+      upgrade: ({ headers, path }) => {
+        sent.push(JSON.stringify(headers))
+        const refusal = { status: 401, headers: { "x-key": keysIn(headers) }, body: repeated(path, headers) }
+        return ++upgrades % 2 === 1 ? refusal : "accept"
+      },
+      connection: (peer) => Effect.sync(() => failSocket(peer))
+    })
+    return { vendor, origin, sent }
+  })
 
 const dataFolder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-keys-"))),
@@ -166,29 +199,17 @@ describe("Keys of vendors", () => {
   it("are looked for in this test: each plugin with a secret among its settings is listed here", () => {
     // A SIP trunk gets no password, only a digest of it.
     expect([...Object.keys(vendors), "sip"].toSorted()).toEqual(withSecrets.toSorted())
+    const names = (all: ReadonlyArray<{ readonly name: string }>) => all.map(({ name }) => name).toSorted()
+    expect(names(groups.flat())).toEqual(names([...loaded, ...variants]))
   })
 
-  it.scopedLive.each([...loaded, ...variants].map((vendor) => [vendor.name, vendor] as const))(
+  it.scopedLive.each(groups.map((group) => [group.map(({ name }) => name).join(" and of "), group] as const))(
     "of %s stand in no log, answer, page, metric, event, record or journal, also when it fails and repeats them",
-    ([, vendor]) =>
+    ([, group]) =>
       Effect.gen(function* () {
-        const sent: Array<string> = []
-        const answer = failing()
-        let upgrades = 0
-        const server = yield* emulatedServer({
-          request: (request, response) => {
-            sent.push(readable(request.headers))
-            answer(request, response)
-          },
-          upgrade: ({ headers, path }) => {
-            sent.push(JSON.stringify(headers))
-            const refusal = { status: 401, headers: { "x-key": keysIn(headers) }, body: repeated(path, headers) }
-            return ++upgrades % 2 === 1 ? refusal : "accept"
-          },
-          connection: (peer) => Effect.sync(() => failSocket(peer))
-        })
+        const peers = yield* Effect.forEach(group, failingVendor)
         const database = yield* TestDatabase.freshUrl
-        const env = { ...environment(vendor, server.origin), SVC_DATA_DIR: yield* dataFolder }
+        const env = { ...environment(peers), SVC_DATA_DIR: yield* dataFolder }
         const keys = yield* ServerProcess.newKeys
         const seen = new Map<string, string>()
         const svc = yield* ServerProcess.start({ data: { url: database }, keys, env, unready: true })
@@ -204,7 +225,9 @@ describe("Keys of vendors", () => {
         yield* CallRecords.settled(api, callId)
 
         const ready = yield* call(`${url}/readyz`, "GET")
-        expect(svc.output()).toMatch(new RegExp(`SVC_${vendor.plugin.toUpperCase()}_\\w*(KEY|TOKEN)\\w* was refused`))
+        for (const { plugin } of group) {
+          expect(svc.output()).toMatch(new RegExp(`SVC_${plugin.toUpperCase()}_\\w*(KEY|TOKEN)\\w* was refused`))
+        }
         seen.set("readyz", ready.text)
         seen.set("metrics", (yield* call(`${url}/metrics`, "GET")).text)
         seen.set("debug page", (yield* call(`${url}${link}`, "GET")).text)
@@ -220,7 +243,7 @@ describe("Keys of vendors", () => {
         const chat = { model: "svc", messages: [{ role: "user", content: "Hello" }] }
         seen.set("chat", (yield* api.post("/v1/chat/completions", chat)).text)
 
-        const commands = [["plugins", "list"], ["doctor"], ["plugins", "check", vendor.plugin]]
+        const commands = [["plugins", "list"], ["doctor"], ...group.map(({ plugin }) => ["plugins", "check", plugin])]
         const commandEnv = ServerProcess.environmentOf({ data: { url: database }, keys, env })
         for (const args of commands) {
           const { code, output } = yield* SvcProcess.run([...args, "--dev"], commandEnv)
@@ -229,8 +252,9 @@ describe("Keys of vendors", () => {
         }
 
         // The key of S3 only signs; the others are sent, or this test would find nothing.
-        const marker = vendor.plugin === "s3" ? "Signature=" : Object.values(vendor.secrets).join()
-        expect(sent.join()).toContain(marker)
+        for (const { sent, vendor } of peers) {
+          expect(sent.join()).toContain(vendor.plugin === "s3" ? "Signature=" : Object.values(vendor.secrets).join())
+        }
         const stored = yield* Effect.provide(
           Effect.gen(function* () {
             const sql = yield* SqlClient.SqlClient

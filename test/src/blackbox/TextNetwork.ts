@@ -72,3 +72,12 @@ export const messages: Effect.Effect<ReadonlyArray<StoredMessage>, never, SqlCli
         and e.data->>'from_number' = m.from_number and e.data->>'status' = m.status) as events
     from sms_messages m order by m.id`
 ).pipe(Effect.orDie)
+
+/** The leases of ended servers whose messages others take over. */
+export const takenOver: Effect.Effect<ReadonlyArray<string>, never, SqlClient.SqlClient> = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly id: string }>`select id from nodes where 'sms.messages' = any(settled)`
+).pipe(
+  Effect.map((rows) => rows.map(({ id }) => id)),
+  Effect.orDie
+)
