@@ -136,6 +136,8 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
         finish: Effect.Effect<void>
       ) =>
         Effect.gen(function* () {
+          // Waiting takes longer than most writes. What is not waited for is little, as much as node sends at once.
+          const isLittle = (text: string): boolean => text.length <= unwaited && !writer.isBehind()
           let text = events.begin()
           while (true) {
             yield* answer.ready
@@ -143,6 +145,11 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
             const end = answer.end()
             for (const part of answer.take()) text += events.part(part)
             if (end !== undefined) {
+              // Other servers may be late to know that the answer has ended: only its last events wait for them.
+              if (text !== "" && isLittle(text)) {
+                writer.push(text)
+                text = ""
+              }
               yield* finish
               text += Exit.match(end, {
                 onSuccess: (value) => events.end(value),
@@ -150,8 +157,7 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
                   events.failure(toChatErrorBody(Option.getOrElse(Cause.failureOption(cause), () => new Unavailable())))
               })
             }
-            // Waiting takes longer than most writes. What is not waited for is little, as much as node sends at once.
-            if (text.length <= unwaited && !writer.isBehind()) writer.push(text)
+            if (isLittle(text)) writer.push(text)
             else {
               yield* Effect.timeoutFail(writer.write(text), {
                 duration: slowestRead,

@@ -47,7 +47,8 @@ const text = (text: string): ModelDelta => ({ _tag: "Text", text })
 const done: ModelDelta = { _tag: "Done", reason: "stop" }
 const call = (id: string, name = "f"): ModelDelta => ({ _tag: "ToolCall", call: { id, name, arguments: {} } })
 
-const withModels = (...languageModel: ReadonlyArray<Model>) =>
+/** Beside so many other servers, of which a slot that is given back is known when `release` completes. */
+const withOthers = (others: number, release: Effect.Effect<void>, ...languageModel: ReadonlyArray<Model>) =>
   Effect.provide(
     Chat.layer.pipe(
       Layer.provideMerge(ChatLimits.layer),
@@ -67,12 +68,12 @@ const withModels = (...languageModel: ReadonlyArray<Model>) =>
           TierLimits.layer,
           Layer.succeed(ChatSlotsRepo, {
             take: () => Effect.succeed(true),
-            release: () => Effect.void,
+            release: () => release,
             releaseAllOf: () => Effect.void
           }),
           Layer.mock(NodeLease, {
             current: Effect.succeed({ id: "node_1", lost: Effect.never }),
-            others: Effect.succeed(0),
+            others: Effect.succeed(others),
             onDeath: () => Effect.void
           }),
           Layer.succeed(RateLimits, {
@@ -84,6 +85,8 @@ const withModels = (...languageModel: ReadonlyArray<Model>) =>
       )
     )
   )
+
+const withModels = (...languageModel: ReadonlyArray<Model>) => withOthers(0, Effect.void, ...languageModel)
 
 const orgOf = (tier: Tier) => Effect.map(newOrgId, (public_id) => ({ id: 1, public_id, tier }))
 
@@ -382,6 +385,21 @@ describe("a running completion", () => {
       yield* Fiber.interruptAll(running)
       expect((yield* ChatLimits).running(1)).toBe(0)
     }).pipe(withModels(modelOf("hanging", () => Effect.never)))
+  )
+
+  it.effect("streams the words at once, and the last events when other servers know the end, or after a second", () =>
+    Effect.gen(function* () {
+      const { events, stream } = client()
+      const running = yield* Effect.fork(complete({ ...body, stream: true }, stream))
+      yield* TestClock.adjust("999 millis")
+      expect(events()).toMatchObject([
+        { choices: [{ delta: { role: "assistant" } }] },
+        { choices: [{ delta: { content: "Hi." } }] }
+      ])
+      yield* TestClock.adjust("1 millis")
+      yield* Fiber.join(running)
+      expect(events().slice(2)).toMatchObject([{ choices: [{ finish_reason: "stop" }] }, "[DONE]"])
+    }).pipe(withOthers(1, Effect.never, saying("m", text("Hi."), done)))
   )
 
   it.effect("sends a slow client longer texts, and cuts off one that reads nothing for 30 seconds", () =>

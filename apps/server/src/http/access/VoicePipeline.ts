@@ -53,7 +53,7 @@ const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>)
             handle(payload, (known) => {
               const base = Context.make(CurrentPrincipal, principal)
               const services = stream === undefined ? base : Context.add(base, EventStream, stream)
-              // `known` has all services of the server, which are copied: so once, and not for each that is added.
+              // Each service that is added copies those before it.
               // The type cannot express that these may be missing; see above.
               return Context.merge(
                 known,

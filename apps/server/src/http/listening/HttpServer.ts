@@ -7,6 +7,7 @@ import type { HandlerRegistry } from "@svc/api/Handlers"
 import { RouteRegistry } from "@svc/api/PlainRoutes"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
+import { withoutServices } from "@svc/api/WithoutServices"
 import { InFlightSet } from "@svc/providers/InFlightSet"
 import { Providers } from "@svc/providers/Providers"
 import type { RouteResponse } from "@svc/providers/Route"
@@ -146,9 +147,9 @@ export const layerOf = <R = never>(
   ...others: ReadonlyArray<Dispatcher.ServedRoutes<R>>
 ): Layer.Layer<HttpServer, StartError, Needs | R> => Layer.scoped(HttpServer, start(api, others))
 
-/** Starts the fibers of requests, which are interrupted when the scope closes. */
+/** Starts the fibers of requests, which are interrupted when the scope closes. Each has the services of its request only. */
 const requestFibers: Effect.Effect<Dispatcher.RunRequest, never, Scope.Scope> = Effect.gen(function* () {
-  const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+  const runFork = Runtime.runFork(yield* withoutServices(Effect.runtime<never>()))
   const running = new InFlightSet<Fiber.RuntimeFiber<unknown, ApiError>>()
   let isOver = false
   yield* Effect.addFinalizer(() =>
