@@ -15,8 +15,11 @@ const counted = (count: number, one: string, many: string): ReadonlyArray<string
   count === 0 ? [] : [count === 1 ? one : `${count} ${many}`]
 
 /** What does not prevent work and needs attention: faults of plugins, a proxy that is not trusted. */
-const warningsOf = (clients: Context.Tag.Service<ClientAddress>): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.map(PluginFaults, (faults) => [
+const warningsOf = (
+  clients: Context.Tag.Service<ClientAddress>,
+  faults: Context.Tag.Service<typeof PluginFaults>
+): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.sync(() => [
     ...faults
       .counts()
       .flatMap(({ errors, plugin, stalls }) =>
@@ -50,8 +53,8 @@ const ready = (
  * work, for a load balancer. They need no key.
  */
 export const HealthRoutes: Layer.Layer<never, never, Readiness | ClientAddress | RouteRegistry> = plainRoutes(
-  Effect.map(Effect.all([Readiness, ClientAddress]), ([readiness, clients]) => [
+  Effect.map(Effect.all([Readiness, ClientAddress, PluginFaults]), ([readiness, clients, faults]) => [
     { method: "GET", path: "/healthz", handle: () => Effect.succeed(json({ status: "ok" })) },
-    { method: "GET", path: "/readyz", handle: () => ready(readiness, warningsOf(clients)) }
+    { method: "GET", path: "/readyz", handle: () => ready(readiness, warningsOf(clients, faults)) }
   ])
 )

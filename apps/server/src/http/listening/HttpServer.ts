@@ -147,7 +147,10 @@ export const layerOf = <R = never>(
   ...others: ReadonlyArray<Dispatcher.ServedRoutes<R>>
 ): Layer.Layer<HttpServer, StartError, Needs | R> => Layer.scoped(HttpServer, start(api, others))
 
-/** Starts the fibers of requests, which are interrupted when the scope closes. Each has the services of its request only. */
+/**
+ * Starts the fibers of requests, which are interrupted when the scope closes. They have no services but those of their
+ * request: routes take theirs when they are made, also `Context.Reference`s, whose default a request would get.
+ */
 const requestFibers: Effect.Effect<Dispatcher.RunRequest, never, Scope.Scope> = Effect.gen(function* () {
   const runFork = Runtime.runFork(yield* withoutServices(Effect.runtime<never>()))
   const running = new InFlightSet<Fiber.RuntimeFiber<unknown, ApiError>>()
