@@ -55,11 +55,13 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
      * Settles what dead nodes left behind, until the scope closes. `settle` gets the ids of their leases. It runs in a
      * database transaction that also marks them as settled: once per dead lease over all nodes, and again if it fails.
      * So it may write to the database, but not call other services. It also gets the ids of nodes that shut down; they
-     * usually left nothing. `name` identifies the registration and must not change between releases.
+     * usually left nothing. `name` identifies the registration and must not change between releases. `afterwards` runs
+     * on this node once the transaction is committed; it does not when the node dies before.
      */
     readonly onDeath: (
       name: string,
-      settle: (ids: ReadonlyArray<string>) => Effect.Effect<void>
+      settle: (ids: ReadonlyArray<string>) => Effect.Effect<void>,
+      afterwards?: Effect.Effect<void>
     ) => Effect.Effect<void, never, Scope.Scope>
   }
 >() {
@@ -83,16 +85,37 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
       const beats = yield* Ref.make({ last: started, unbrokenSince: exclusive ? Number.NEGATIVE_INFINITY : started })
       if (exclusive) yield* Effect.orDie(Effect.flatMap(Ref.get(currentLease), ({ id }) => repo.expireOthers(id)))
 
+      /** The registrations that wait for a dead node. One that settles at the moment is not among them. */
+      const waiting = yield* Ref.make<ReadonlyArray<Waiting>>([])
+
+      /** Whether this node's leases have gone on long enough to declare others dead. */
+      const maySettle = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const { last, unbrokenSince } = yield* Ref.get(beats)
+        return now - last <= gapMillis && now - unbrokenSince >= settleDelayMillis
+      })
+
+      // One look-up for all registrations, with the heartbeat: hardly ever is a node dead.
       const beat = Effect.gen(function* () {
         const { isLost, id } = yield* Ref.get(currentLease)
-        const extended = yield* repo.extend(id, leaseSeconds)
+        const registered = yield* Ref.get(waiting)
+        const extended = yield* repo.extend(
+          id,
+          leaseSeconds,
+          registered.map(({ name }) => name)
+        )
         const now = yield* Clock.currentTimeMillis
         yield* Ref.update(beats, ({ last, unbrokenSince }) => ({
           last: now,
           unbrokenSince: now - last > gapMillis ? now : unbrokenSince
         }))
-        if (Option.isSome(extended)) yield* Ref.set(others, extended.value)
-        if (Option.isSome(extended) && !(yield* Deferred.isDone(isLost))) return
+        if (Option.isSome(extended)) yield* Ref.set(others, extended.value.others)
+        if (Option.isSome(extended) && !(yield* Deferred.isDone(isLost))) {
+          const { unsettled } = extended.value
+          if (unsettled.length === 0 || !(yield* maySettle)) return
+          for (const { due, name } of registered) if (unsettled.includes(name)) yield* Deferred.succeed(due, undefined)
+          return
+        }
         yield* Effect.logWarning(`This node lost its lease (${id}): its calls end, and it continues as a new node`)
         yield* Deferred.succeed(isLost, undefined)
         yield* repo.expire(id)
@@ -122,24 +145,20 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
         Effect.forkScoped
       )
 
-      /** The registrations that wait for a dead node. One that settles at the moment is not among them. */
-      const waiting = yield* Ref.make<ReadonlyArray<Waiting>>([])
-
-      /** Whether this node's leases have gone on long enough to declare others dead. */
-      const maySettle = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        const { last, unbrokenSince } = yield* Ref.get(beats)
-        return now - last <= gapMillis && now - unbrokenSince >= settleDelayMillis
-      })
-
       // In turn: the transaction of one locks the rows of dead nodes, and the others would have to look again.
       const turn = yield* Effect.makeSemaphore(1)
-      const settleDead = (name: string, settle: (ids: ReadonlyArray<string>) => Effect.Effect<void>) =>
+      const settleDead = (
+        name: string,
+        settle: (ids: ReadonlyArray<string>) => Effect.Effect<void>,
+        afterwards: Effect.Effect<void>
+      ) =>
         Effect.gen(function* () {
           if (!(yield* maySettle)) return
           const { id } = yield* Ref.get(currentLease)
           const settled = yield* repo.settleDead(id, name, settle)
-          if (settled.length > 0) yield* Effect.logDebug(`Settled ${name} of ended nodes: ${settled.join(", ")}`)
+          if (settled.length === 0) return
+          yield* Effect.logDebug(`Settled ${name} of ended nodes: ${settled.join(", ")}`)
+          yield* afterwards
         }).pipe(
           Effect.timeout(settleTimeout),
           Effect.catchAllCause((cause) =>
@@ -148,29 +167,10 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
           turn.withPermits(1)
         )
 
-      // One look-up for all registrations: hardly ever is a node dead.
-      const findDead = Effect.gen(function* () {
-        const all = yield* Ref.get(waiting)
-        if (all.length === 0 || !(yield* maySettle)) return
-        const { id } = yield* Ref.get(currentLease)
-        const names = yield* repo.unsettled(
-          id,
-          all.map(({ name }) => name)
-        )
-        yield* Effect.forEach(
-          all.filter(({ name }) => names.includes(name)),
-          ({ due }) => Deferred.succeed(due, undefined),
-          { discard: true }
-        )
-      }).pipe(
-        Effect.timeout(settleTimeout),
-        Effect.catchAllCause((cause) => Effect.logWarning("Looking for dead nodes failed; trying again", cause))
-      )
-      yield* findDead.pipe(Effect.repeat(Schedule.spaced(beatInterval)), Effect.forkScoped)
-
       const onDeath = Effect.fn("NodeLease.onDeath")(function* (
         name: string,
-        settle: (ids: ReadonlyArray<string>) => Effect.Effect<void>
+        settle: (ids: ReadonlyArray<string>) => Effect.Effect<void>,
+        afterwards: Effect.Effect<void> = Effect.void
       ) {
         // Settles in this fiber, so that the look-up goes on for others.
         const awaitDeath = Effect.acquireUseRelease(
@@ -178,7 +178,7 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
           Deferred.await,
           (due) => Ref.update(waiting, (all) => all.filter((other) => other.due !== due))
         )
-        yield* settleDead(name, settle).pipe(Effect.zipRight(awaitDeath), Effect.forever, Effect.forkScoped)
+        yield* settleDead(name, settle, afterwards).pipe(Effect.zipRight(awaitDeath), Effect.forever, Effect.forkScoped)
       })
 
       const current = Effect.map(Ref.get(currentLease), ({ id, lost }): Lease => ({ id, lost }))

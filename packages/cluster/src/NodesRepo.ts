@@ -2,7 +2,9 @@ import { SqlClient, type SqlError } from "@effect/sql"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 
 const Ids = Schema.Array(Schema.Struct({ id: Schema.String }))
-const Extended = Schema.Array(Schema.Struct({ others: Schema.Number }))
+/** The number of other live nodes, and the names under which a dead node is not settled yet. */
+const Extended = Schema.Struct({ others: Schema.Number, unsettled: Schema.Array(Schema.String) })
+type Extended = typeof Extended.Type
 
 /**
  * Table `nodes`: the leases. All times are the database's, so the clocks of nodes need not agree. SQL errors are
@@ -13,17 +15,16 @@ export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
   {
     /** Inserts a lease. */
     readonly begin: (id: string, seconds: number) => Effect.Effect<void, SqlError.SqlError>
-    /** Extends a lease and returns the number of other live nodes; none when this one was declared dead. */
-    readonly extend: (id: string, seconds: number) => Effect.Effect<Option.Option<number>, SqlError.SqlError>
+    /** Extends a lease, and looks for dead nodes that are not settled under these names; none when it was declared dead. */
+    readonly extend: (
+      id: string,
+      seconds: number,
+      names: ReadonlyArray<string>
+    ) => Effect.Effect<Option.Option<Extended>, SqlError.SqlError>
     /** Ends a lease now. */
     readonly expire: (id: string) => Effect.Effect<void, SqlError.SqlError>
     /** Ends the leases of all other nodes now. */
     readonly expireOthers: (id: string) => Effect.Effect<void, SqlError.SqlError>
-    /** Those of the names under which a dead node is not settled yet. */
-    readonly unsettled: (
-      self: string,
-      names: ReadonlyArray<string>
-    ) => Effect.Effect<ReadonlyArray<string>, SqlError.SqlError>
     /**
      * Passes the dead nodes that are not settled under this name yet to `settle`, and marks them as settled in the same
      * transaction: each is settled once, on one node, or again if it fails.
@@ -46,15 +47,19 @@ export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
         yield* sql`insert into nodes (id, expires_at) values (${id}, now() + make_interval(secs => ${seconds}))`
       })
 
-      const extend = Effect.fnUntraced(function* (id: string, seconds: number) {
+      const extend = Effect.fnUntraced(function* (id: string, seconds: number, names: ReadonlyArray<string>) {
         const extended = yield* sql`
           update nodes set expires_at = now() + make_interval(secs => ${seconds})
           where id = ${id} and dead_at is null
           returning (
             select count(*) from nodes other where other.expires_at > now() and other.dead_at is null and other.id <> ${id}
-          ) as others`
-        const [found] = yield* Effect.orDie(Schema.decodeUnknown(Extended)(extended))
-        return found === undefined ? Option.none() : Option.some(found.others)
+          ) as others,
+          array(
+            select distinct name from nodes dead, unnest(${names}::text[]) as name
+            where dead.expires_at <= now() and dead.id <> ${id} and not name = any(dead.settled)
+          ) as unsettled`
+        const [row] = extended
+        return row === undefined ? Option.none() : Option.some(yield* Effect.orDie(Schema.decodeUnknown(Extended)(row)))
       })
 
       const expire = Effect.fn("NodesRepo.expire")(function* (id: string) {
@@ -63,13 +68,6 @@ export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
 
       const expireOthers = Effect.fn("NodesRepo.expireOthers")(function* (id: string) {
         yield* sql`update nodes set expires_at = now() where id <> ${id} and dead_at is null and expires_at > now()`
-      })
-
-      const unsettled = Effect.fnUntraced(function* (self: string, names: ReadonlyArray<string>) {
-        const found = yield* sql`
-          select distinct name as id from nodes, unnest(${names}::text[]) as name
-          where expires_at <= now() and nodes.id <> ${self} and not name = any(settled)`
-        return (yield* rows(found)).map(({ id }) => id)
       })
 
       const settleDead = <E>(
@@ -91,7 +89,7 @@ export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
           return ids
         }).pipe(sql.withTransaction)
 
-      return { begin, extend, expire, expireOthers, unsettled, settleDead }
+      return { begin, extend, expire, expireOthers, settleDead }
     })
   )
 }

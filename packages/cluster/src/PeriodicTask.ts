@@ -1,12 +1,14 @@
 import { type Duration, Effect, type Scope } from "effect"
 
 export interface PeriodicTask<R> {
-  /** The wait before the first run, and between the end of a run and the next. */
-  readonly every: Duration.DurationInput
+  /** The wait before the first run, and between the end of a run and the next; an effect is run before each wait. */
+  readonly every: Duration.DurationInput | Effect.Effect<Duration.DurationInput>
   /** The wait ends early when this completes. */
   readonly early?: Effect.Effect<void>
   /** Must keep what it could not write: a failed run is not retried, the next run is. */
   readonly run: Effect.Effect<void, unknown, R>
+  /** A run is left out when this is false at its time. It must be cheap: it saves an idle node the rest of a run. */
+  readonly hasWork?: Effect.Effect<boolean>
   /** Logged as a warning, with the cause, at the first failure in a row. */
   readonly failureMessage: string
   /** A run that takes longer is interrupted and counts as failed. */
@@ -34,13 +36,16 @@ export const startPeriodicTask = <R>(task: PeriodicTask<R>): Effect.Effect<void,
           return Effect.logWarning(task.failureMessage, cause)
         })
       )
-    const { early, every, flushTimeout, timeout } = task
-    const wait = early === undefined ? Effect.sleep(every) : Effect.raceFirst(Effect.sleep(every), early)
+    const { early, every, flushTimeout, hasWork, timeout } = task
+    const sleep = Effect.isEffect(every) ? Effect.flatMap(every, Effect.sleep) : Effect.sleep(every)
+    const wait = early === undefined ? sleep : Effect.raceFirst(sleep, early)
+    const once = attempt(timeout)
+    const next = hasWork === undefined ? once : Effect.if(hasWork, { onTrue: () => once, onFalse: () => Effect.void })
     if (flushTimeout !== undefined) {
       // Registered before the fork, so that it runs after the loop has ended. Finalizers are uninterruptible, and a
       // timeout must be able to interrupt.
       const context = yield* Effect.context<R>()
       yield* Effect.addFinalizer(() => attempt(flushTimeout).pipe(Effect.provide(context), Effect.interruptible))
     }
-    yield* wait.pipe(Effect.zipRight(attempt(timeout)), Effect.forever, Effect.forkScoped)
+    yield* wait.pipe(Effect.zipRight(next), Effect.forever, Effect.forkScoped)
   })

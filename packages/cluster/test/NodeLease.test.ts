@@ -108,6 +108,25 @@ describe.concurrent("NodeLease", () => {
       }).pipe(counting)
     }))
 
+  test("what is to run after a settlement runs when it is committed, and not after one that failed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const lease = yield* node(true)
+      yield* addDeadNode("node_a")
+      const runs = yield* Ref.make<ReadonlyArray<unknown>>([])
+      let attempts = 0
+      // On another connection, so that it sees only what is committed.
+      const committed = Effect.orDie(sql`select dead_at is not null as dead from nodes where id = 'node_a'`)
+      yield* lease.onDeath(
+        "calls",
+        () => Effect.suspend(() => (++attempts < 2 ? Effect.dieMessage("not now") : Effect.void)),
+        Effect.flatMap(committed, (rows) => Ref.update(runs, (all) => [...all, ...rows]))
+      )
+      yield* eventually(Effect.map(Ref.get(runs), (all) => (all.length > 0 ? Option.some(all) : Option.none())))
+      yield* seconds(2)
+      expect([attempts, yield* Ref.get(runs)]).toEqual([2, [{ dead: true }]])
+    }).pipe(Logger.withMinimumLogLevel(LogLevel.None)))
+
   test("a settlement that fails is rolled back and retried", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -79,6 +79,48 @@ describe("PeriodicTask", () => {
     })
   )
 
+  it.effect("waits as long as an effect says, which is asked before each wait", () =>
+    Effect.gen(function* () {
+      const waits = [1_000, 5_000, 2_000]
+      let asked = 0
+      let runs = 0
+      const { close } = yield* start({
+        every: Effect.sync(() => waits[asked++] ?? 60_000),
+        run: Effect.sync(() => void runs++)
+      })
+      yield* TestClock.adjust("1 second")
+      expect([asked, runs]).toEqual([2, 1])
+      yield* TestClock.adjust("4999 millis")
+      expect(runs).toBe(1)
+      yield* TestClock.adjust("1 millis")
+      expect(runs).toBe(2)
+      yield* TestClock.adjust("2 seconds")
+      expect([asked, runs]).toEqual([4, 3])
+      yield* close
+    })
+  )
+
+  it.effect("leaves a run out while it has no work, but not the one when its scope closes", () =>
+    Effect.gen(function* () {
+      let hasWork = false
+      let runs = 0
+      const { close } = yield* start({
+        hasWork: Effect.sync(() => hasWork),
+        run: Effect.sync(() => void runs++),
+        flushTimeout: "2 seconds"
+      })
+      yield* TestClock.adjust("3 seconds")
+      expect(runs).toBe(0)
+      hasWork = true
+      yield* TestClock.adjust("1 second")
+      expect(runs).toBe(1)
+      hasWork = false
+      yield* TestClock.adjust("3 seconds")
+      yield* close
+      expect(runs).toBe(2)
+    })
+  )
+
   it.effect("runs once more when its scope closes, only with a flushTimeout", () =>
     Effect.gen(function* () {
       let runs = 0
