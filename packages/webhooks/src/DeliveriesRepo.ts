@@ -1,7 +1,7 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { Envelope } from "@svc/api/events/Event"
 import { DeadLetter, DeliveryRecord } from "@svc/api/webhooks/Delivery"
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema, type Scope } from "effect"
 import { matches, mayReceive } from "./delivery/EventMatch.ts"
 
 const Iso = Schema.transform(Schema.DateFromSelf, Schema.String, {
@@ -74,6 +74,8 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
     readonly hasDeadLetter: (history: WebhookHistory, id: number) => Effect.Effect<boolean>
     /** Returns the id of the attempt. */
     readonly record: (attempt: TestAttempt) => Effect.Effect<number>
+    /** Adds a listener that is called when one of the functions below has queued deliveries, until the scope closes. */
+    readonly onQueued: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
     /** Queues the event of an attempt again, and removes its dead letter. */
     readonly resend: (history: WebhookHistory, attemptId: number, now: Date) => Effect.Effect<Resent>
     /**
@@ -132,6 +134,14 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
           ) d join events e on e.seq = d.event_seq
           order by d.id desc`
       })
+      const listeners = new Set<() => void>()
+      /** Notifies after the statement: what it queued is committed. */
+      const queues = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+        Effect.tap(statement, () =>
+          Effect.sync(() => {
+            for (const listener of listeners) listener()
+          })
+        )
       const exists = (rows: ReadonlyArray<unknown>) => rows.length > 0
       const first = <A>(rows: ReadonlyArray<A>) => Option.getOrThrow(Option.fromNullable(rows[0]))
 
@@ -160,6 +170,11 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
             Effect.map((rows) => first(rows).id),
             Effect.orDie
           ),
+        onQueued: (listener) =>
+          Effect.acquireRelease(
+            Effect.sync(() => void listeners.add(listener)),
+            () => Effect.sync(() => void listeners.delete(listener))
+          ),
         resend: (history, attemptId, now) =>
           sql<{ readonly may_receive: boolean }>`
             with attempt as (
@@ -178,7 +193,8 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
             )
             select may_receive from attempt`.pipe(
             Effect.map(([found]): Resent => (found === undefined ? "unknown" : found.may_receive ? "queued" : "moved")),
-            Effect.orDie
+            Effect.orDie,
+            queues
           ),
         resendDeadLetters: (history, now, limit) =>
           sql`
@@ -196,7 +212,8 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
             select webhook_id, owner_project_id, event_seq, event_id, event, org_id, call_id, is_replay, true, ${now}
             from resent order by resent.id returning id`.pipe(
             Effect.map((rows) => rows.length),
-            Effect.orDie
+            Effect.orDie,
+            queues
           ),
         replay: ({ project_id, webhook_id }, from, to, now, limit) =>
           sql<{ readonly n: number }>`
@@ -216,7 +233,8 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
             )
             select n from total`.pipe(
             Effect.map((rows) => first(rows).n),
-            Effect.orDie
+            Effect.orDie,
+            queues
           ),
         deadLetterPending: (webhookId, why) =>
           sql`

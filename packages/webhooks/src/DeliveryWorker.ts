@@ -1,7 +1,7 @@
 import { inSteps } from "@svc/api/Thread"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Effect, Layer, Schedule } from "effect"
-import { type DeliveriesRepo, deadLetterReasons } from "./DeliveriesRepo.ts"
+import { DeliveriesRepo, deadLetterReasons } from "./DeliveriesRepo.ts"
 import { makeClaimLoop } from "./delivery/ClaimLoop.ts"
 import { leases } from "./delivery/ClaimStatement.ts"
 import { DeliveryFanOut } from "./delivery/DeliveryFanOut.ts"
@@ -77,6 +77,7 @@ export const DeliveryWorker: Layer.Layer<
       }).pipe(Effect.uninterruptible)
     const claims = yield* makeClaimLoop(inFlight, outcomes, send)
     yield* fanOut.onDeliveries(claims.announce)
+    yield* (yield* DeliveriesRepo).onQueued(claims.queued)
 
     const tick = Effect.gen(function* () {
       yield* isActive.await

@@ -9,6 +9,10 @@ import { RetrySchedule } from "./RetrySchedule.ts"
 
 /** How often to claim for all webhooks, in milliseconds. */
 const claimAllIntervalMs = 250
+/** How often a node that is alone looks whether anything is due, in milliseconds, when it has nothing to do. */
+const idleIntervalMs = 2_000
+/** How long a node claims for all webhooks after it queued deliveries, in milliseconds: some may be committed late. */
+const activeMs = 10_000
 /** How often such a claim also recovers deliveries whose claim was lost, in milliseconds. */
 const recoverIntervalMs = 2_000
 /** How long to wait when deliveries are due but the node has no room, in milliseconds. */
@@ -19,6 +23,8 @@ const databaseRetryDelay = "500 millis"
 export interface ClaimLoop {
   /** Claims at once for webhooks that got deliveries from this process. */
   readonly announce: (created: NewDeliveries, isCommitted: boolean) => void
+  /** Claims soon for all webhooks: this process queued deliveries that are not announced. */
+  readonly queued: () => void
   /** A webhook has room again. */
   readonly wake: () => void
   /** Claims under this lease until interrupted. */
@@ -27,7 +33,8 @@ export interface ClaimLoop {
 
 /**
  * Claims deliveries that are due and passes them to `send`: at once for webhooks for which this process wrote
- * deliveries, and every 250 ms for all webhooks. The latter finds retries, and what other nodes wrote or released.
+ * deliveries, and every 250 ms for all webhooks. The latter finds retries, and what other nodes wrote or released. A node
+ * that is alone and has had nothing to do for 10 seconds waits until the next retry is due instead, and at most 2 seconds.
  * Never claims more than there is room for. While the database is unreachable it keeps trying.
  */
 export const makeClaimLoop = (
@@ -44,6 +51,9 @@ export const makeClaimLoop = (
     const pending = new PendingDeliveries(() => clock.unsafeCurrentTimeMillis())
     /** Open: pending deliveries or room for them may have changed since the last check. */
     const changed = Effect.unsafeMakeLatch()
+    /** Open: this process queued deliveries since the last claim for all webhooks. */
+    const hasQueued = Effect.unsafeMakeLatch()
+    let activeUntil = Number.NEGATIVE_INFINITY
     const claiming = yield* Effect.makeSemaphore(1)
     let recoverAt = Number.NEGATIVE_INFINITY
 
@@ -54,7 +64,9 @@ export const makeClaimLoop = (
           const now = clock.unsafeCurrentTimeMillis()
           const { room, roomPerOther } = inFlight
           if (room <= 0) return false
-          const recovers = webhooks === undefined && now >= recoverAt
+          // Also after the clock was set back.
+          const isTimeToRecover = now >= recoverAt || now < recoverAt - recoverIntervalMs
+          const recovers = webhooks === undefined && isTimeToRecover
           if (recovers) recoverAt = now + recoverIntervalMs
           const claimed = yield* withStatementTimeout(
             queue.claim({
@@ -90,9 +102,31 @@ export const makeClaimLoop = (
         const due = pending.due(roomOf)
         if (due.size > 0)
           return (yield* claim(node, due)) ? yield* Effect.yieldNow() : yield* Effect.sleep(noRoomDelayMs)
+        if (pending.isEmpty) return yield* changed.await
         yield* Effect.raceFirst(changed.await, Effect.sleep(Math.min(pending.waitMs(roomOf), claimAllIntervalMs)))
       })
-    const claimAll = (node: string) => Effect.zipRight(claim(node), Effect.sleep(claimAllIntervalMs))
+
+    const markActive = () => {
+      activeUntil = clock.unsafeCurrentTimeMillis() + activeMs
+      hasQueued.unsafeOpen()
+    }
+    /** Only this node could have made anything due, and it has not lately. */
+    const isQuiet = Effect.map(
+      lease.others,
+      (others) =>
+        others === 0 && inFlight.size === 0 && outcomes.isEmpty() && clock.unsafeCurrentTimeMillis() >= activeUntil
+    )
+    const claimAll = (node: string) =>
+      Effect.gen(function* () {
+        // Closed before the look, so that what is queued during it ends the wait.
+        hasQueued.unsafeClose()
+        if (yield* isQuiet) {
+          const wait = yield* withStatementTimeout(queue.untilDue(new Date(clock.unsafeCurrentTimeMillis())))
+          if (wait > 0) return yield* Effect.raceFirst(hasQueued.await, Effect.sleep(Math.min(wait, idleIntervalMs)))
+        }
+        yield* claim(node)
+        yield* Effect.sleep(claimAllIntervalMs)
+      })
 
     const forever = <E>(work: Effect.Effect<unknown, E>) =>
       Effect.forever(
@@ -108,7 +142,9 @@ export const makeClaimLoop = (
       )
 
     return {
+      queued: markActive,
       announce: (created, isCommitted) => {
+        markActive()
         // A first attempt that is not due at once is left to the claim for all webhooks.
         if (schedule.firstMs > 0) return
         pending.add(created, isCommitted)

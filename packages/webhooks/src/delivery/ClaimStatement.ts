@@ -22,6 +22,23 @@ const webhooksWith = (sql: SqlClient.SqlClient, name: string, condition: string)
   )`
 
 /**
+ * A query for the milliseconds from `now` until a pending delivery is due, `ms`: 0 when there are first attempts, null when
+ * there is none. A retry that a node holds counts like a free one, so the time may be in the past.
+ */
+export const untilDueStatement = (sql: SqlClient.SqlClient, now: Date) => sql`
+  with recursive ${webhooksWith(sql, "retries", "attempts > 0")}
+  select case
+    when exists (select 1 from webhook_deliveries where attempts = 0) then 0
+    else (
+      select ceil(extract(epoch from min(x.next_at) - ${now}::timestamptz) * 1000)
+      from retries w cross join lateral (
+        select d.next_at from webhook_deliveries d
+        where d.webhook_id = w.webhook_id and d.attempts > 0 order by d.next_at limit 1
+      ) x
+    )
+  end::float8 as ms`
+
+/**
  * First attempts of the webhook `w` with ids between these. Compares rows, because only the index by webhook and id can
  * evaluate that: by ids alone the rows of other webhooks would be read too, and one may have a hundred thousand.
  */

@@ -32,6 +32,11 @@ export class PendingDeliveries {
     this.#now = now
   }
 
+  /** No deliveries are announced that were not found. */
+  get isEmpty(): boolean {
+    return this.#entries.size === 0
+  }
+
   /** Announces deliveries. Those of an open transaction are searched for a little later. */
   add(created: NewDeliveries, isCommitted: boolean): void {
     const at = this.#now() + (isCommitted ? 0 : retryDelaysMs[0])
