@@ -173,6 +173,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
         yield* startPeriodicTask({
           every: shareInterval,
           timeout: shareTimeout,
+          hasWork: Effect.map(lease.others, (others) => others > 0 || addresses.size > 0),
           run: share,
           failureMessage: "Counts of failed authentications cannot be shared with other nodes"
         })

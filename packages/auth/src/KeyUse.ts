@@ -37,6 +37,7 @@ export class KeyUse extends Context.Tag("@svc/auth/KeyUse")<
 
       yield* startPeriodicTask({
         every: "1 second",
+        hasWork: Effect.sync(() => recorded.size > 0 || unwritten.size > 0),
         run: Effect.zipRight(prune, write),
         failureMessage: "The last use of API keys could not be written; it is written once the database is back",
         flushTimeout: "2 seconds"

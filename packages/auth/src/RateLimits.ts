@@ -119,6 +119,7 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
       yield* startPeriodicTask({
         every: shareInterval,
         timeout: shareTimeout,
+        hasWork: Effect.sync(() => counters.size > 0),
         run: share,
         failureMessage:
           "Request counts cannot be shared with other nodes; each node enforces rate limits with its own counts"

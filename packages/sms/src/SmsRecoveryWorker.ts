@@ -1,5 +1,6 @@
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
+import { sweepInterval } from "@svc/cluster/SweepInterval"
 import { Effect, Layer } from "effect"
 import { SmsDispatch } from "./SmsDispatch.ts"
 import { leases, SmsRepo } from "./SmsRepo.ts"
@@ -14,9 +15,11 @@ export const SmsRecoveryWorker: Layer.Layer<never, never, NodeLease | SmsRepo | 
     const repo = yield* SmsRepo
     const dispatch = yield* SmsDispatch
     // The messages are claimed by the task below: a network may not be asked in this transaction.
-    yield* lease.onDeath(leases, () => Effect.void)
+    const settled = Effect.unsafeMakeLatch()
+    yield* lease.onDeath(leases, () => Effect.void, Effect.asVoid(settled.open))
     yield* startPeriodicTask({
-      every: "1 second",
+      every: sweepInterval(lease, "1 second", "5 seconds"),
+      early: Effect.tap(settled.await, () => settled.close),
       run: Effect.gen(function* () {
         const { id } = yield* lease.current
         const lost = yield* repo.claimLost(id, yield* dispatch.held)

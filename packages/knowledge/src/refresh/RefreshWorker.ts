@@ -1,6 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
+import { sweepInterval } from "@svc/cluster/SweepInterval"
 import { Outbox } from "@svc/database/Outbox"
 import { Effect, FiberSet, Layer, Option, Runtime } from "effect"
 import { DueWork } from "../DueWork.ts"
@@ -9,8 +10,10 @@ import { PassagesRepo } from "../PassagesRepo.ts"
 import { type Claimed, RefreshesRepo } from "./RefreshesRepo.ts"
 import { type ReadSource, SourceReader } from "./SourceReader.ts"
 
-/** How often this node looks for bases that are due, and that no request of this process made so. */
+/** How often this node looks for bases that are due, and that no request of this process made so, while there are others. */
 const interval = "1 second"
+/** The same of a node that is alone. */
+const intervalAlone = "2 seconds"
 /** Refreshes of this node at once. */
 const maxAtOnce = 4
 /** Failures in a row after which a base is not refreshed by itself any more. */
@@ -128,9 +131,9 @@ export const RefreshWorker: Layer.Layer<
         )
       )
 
-    yield* lease.onDeath("knowledge", repo.release)
+    yield* lease.onDeath("knowledge", repo.release, due.announce)
     yield* startPeriodicTask({
-      every: interval,
+      every: sweepInterval(lease, interval, intervalAlone),
       early: yield* due.listen,
       run: Effect.gen(function* () {
         while ((yield* FiberSet.size(running)) < maxAtOnce) {

@@ -2,16 +2,19 @@ import { yieldThread } from "@svc/api/JsonLimits"
 import { inSteps } from "@svc/api/Thread"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
+import { sweepInterval } from "@svc/cluster/SweepInterval"
 import { EmbeddingError } from "@svc/providers/Embedding"
-import { Clock, Effect, Layer, Option } from "effect"
+import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { DueWork } from "../DueWork.ts"
 import { cutTo } from "../PassageCutter.ts"
 import { EmbeddingModel } from "./EmbeddingModel.ts"
 import { bytesOf, codeOf, unitVector } from "./VectorCodes.ts"
 import { type Claimed, type Missing, type NewVector, VectorsRepo } from "./VectorsRepo.ts"
 
-/** How often this node looks for bases that lack vectors, besides when this process changed some. */
-const interval = "1 second"
+/** How often this node looks for bases that lack vectors, besides when this process changed some, while there are others. */
+const interval = Duration.seconds(1)
+/** The same of a node that is alone. */
+const intervalAlone = Duration.seconds(2)
 /** How often the model is marked as used, and all bases are looked through. */
 const registerInterval = "1 minute"
 /** Passages of one request, if the provider takes as many. */
@@ -152,7 +155,7 @@ export const EmbeddingWorker: Layer.Layer<never, never, DueWork | EmbeddingModel
         return hadFailed ? Effect.logInfo("Passages of knowledge bases get vectors again") : Effect.void
       })
 
-      yield* lease.onDeath("knowledge vectors", repo.release)
+      yield* lease.onDeath("knowledge vectors", repo.release, due.announce)
       const register = Effect.zipRight(repo.register(provider), repo.enqueueAll(modelId))
       yield* register
       yield* startPeriodicTask({
@@ -161,7 +164,10 @@ export const EmbeddingWorker: Layer.Layer<never, never, DueWork | EmbeddingModel
         failureMessage: "Knowledge bases that lack vectors could not be read; trying again"
       })
       yield* startPeriodicTask({
-        every: interval,
+        // After a failure the node goes on by itself.
+        every: Effect.suspend(() =>
+          pause > 0 ? Effect.succeed(interval) : sweepInterval(lease, interval, intervalAlone)
+        ),
         early: yield* due.listen,
         run: Effect.gen(function* () {
           while ((yield* Clock.currentTimeMillis) >= resumeAt) {
