@@ -7,14 +7,14 @@ import base from "./vitest.config.ts"
 const processes = Math.max(4, Math.floor(availableParallelism() / 2))
 
 /**
- * The files that take over 20 s, those that wait between those that compute. One that began last would run alone at the end.
- * Image and Plugin, with the longest time limits, not at once: both build with low priority.
+ * The files that take over 20 s. One that began last would run alone at the end. Image and Plugin build with low priority, so
+ * first come Image and files that wait, and Plugin when Image is over; files that compute come after both.
  */
 const longest = [
-  ...["Image", "Demo", "VendorKeys", "SipCalls", "Plugin", "Echo", "HostilePlugin", "Alignment", "BrowserCalls"],
-  ...["EmbeddedPostgres", "SpeechInNoise", "Deepgram", "NumberCommands", "OpenAiStreaming", "Command", "Operations"],
-  ...["SourceReader", "Tracing", "Recording", "SpeechOnBadLines", "TextMessages", "S3Recording", "BaresipMedia"],
-  ...["Crash", "DemoVoice", "Terminal", "NumberOrders", "AddressCarrier", "SipSpeech", "Telnyx", "Recorder"],
+  ...["Image", "Demo", "VendorKeys", "SipCalls", "HostilePlugin", "BrowserCalls", "EmbeddedPostgres", "Deepgram"],
+  ...["NumberCommands", "OpenAiStreaming", "Operations", "Tracing", "Plugin", "Echo", "Command", "SourceReader"],
+  ...["Alignment", "Recording", "SpeechInNoise", "TextMessages", "S3Recording", "BaresipMedia", "Crash", "DemoVoice"],
+  ...["SpeechOnBadLines", "Terminal", "NumberOrders", "AddressCarrier", "SipSpeech", "Telnyx", "Recorder"],
   ...["ChatCommand", "StoredSecrets", "Conformance"]
 ].map((name) => `/${name}.system.test.ts`)
 
