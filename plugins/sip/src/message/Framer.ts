@@ -12,6 +12,9 @@ export type Framed =
 
 const empty = new Uint8Array(0)
 
+/** Whether a line may begin a request or a response of SIP, of any version and well-formed or not (RFC 3261, 7.1 and 7.2). */
+const isSipStart = (line: string): boolean => /^SIP\/\d+\.\d+ |\sSIP\/\d+\.\d+\s*$/i.test(line)
+
 /**
  * Cuts messages from a stream. Its work grows with the bytes of the stream, also when they come one by one: each byte is
  * searched once for the end of the header fields, and copied a few times at most.
@@ -57,7 +60,9 @@ export class Framer {
           return framed
         }
         if (end < 0 || end > maxHeadBytes) return broken()
-        const length = contentLength(head(Buffer.from(rest.subarray(0, end - 4)).toString("utf8")).headers)
+        const { headers, startLine } = head(Buffer.from(rest.subarray(0, end - 4)).toString("utf8"))
+        if (!isSipStart(startLine)) return broken()
+        const length = contentLength(headers)
         if (typeof length !== "number" || end + length > maxMessageBytes) return broken()
         this.#messageBytes = end + length
       }

@@ -19,6 +19,8 @@ const usualMessageMs = 30_000
 const lookEveryMs = 500
 /** Milliseconds without bytes after which TCP asks whether the peer is there, so that NATs keep the connection. */
 const keepAliveMs = 60_000
+/** Milliseconds for which a peer whose stream is broken may read the answer, before its connection is torn down. */
+const lingerMs = 500
 /** Bytes that wait for a peer which does not read, before its connection is closed. */
 const maxWaiting = 1 << 20
 
@@ -47,10 +49,12 @@ interface Waiting {
 
 interface Connection {
   readonly id: number
+  /** The destinations for which it is used; undefined: only its own answers. */
+  readonly key: string | undefined
   readonly socket: net.Socket
   readonly address: string
   readonly framer: Framer
-  /** When it is closed, in monotonic ms, unless a message is complete before, or a stranger has proven who it is. */
+  /** When it is torn down, in monotonic ms, unless a message is complete before, or a stranger has proven who it is. */
   dueAt: number | undefined
   /** What is sent once the connection is made: nothing leaves before the server's certificate has been verified. */
   waiting: Array<Waiting> | undefined
@@ -85,6 +89,8 @@ export class Connections {
   readonly #messageMs: number
   readonly #byId = new Map<number, Connection>()
   readonly #byDestination = new Map<string, Connection>()
+  /** Connections whose stream is broken, until the peer closes them too or they are torn down. */
+  readonly #broken = new Set<Connection>()
   /** The open sockets with their sources, also those whose handshake has not ended. */
   readonly #sources = new Map<net.Socket, string>()
   /** Open sockets of each source. */
@@ -128,10 +134,15 @@ export class Connections {
     connection.dueAt = this.#options.now() + this.#messageMs
   }
 
-  /** Closes connections whose message is not complete in time, however slowly its bytes come, and late strangers. */
+  /**
+   * Closes connections whose message is not complete in time, however slowly its bytes come, late strangers, and broken
+   * connections that the peer does not close.
+   */
   closeLate(): void {
     const now = this.#options.now()
-    for (const { dueAt, socket } of this.#byId.values()) if (dueAt !== undefined && now >= dueAt) socket.destroy()
+    for (const connections of [this.#byId.values(), this.#broken]) {
+      for (const { dueAt, socket } of connections) if (dueAt !== undefined && now >= dueAt) socket.destroy()
+    }
   }
 
   send(bytes: Uint8Array, to: Destination, onFailed: (reason: string) => void): void {
@@ -206,6 +217,7 @@ export class Connections {
   #add(socket: net.Socket, address: string, port: number, key: string | undefined): Connection {
     const connection: Connection = {
       id: ++this.#count,
+      key,
       socket,
       address,
       framer: new Framer(),
@@ -222,8 +234,8 @@ export class Connections {
     socket.on("timeout", () => socket.destroy())
     socket.on("error", () => {})
     socket.on("close", () => {
-      this.#byId.delete(connection.id)
-      if (key !== undefined && this.#byDestination.get(key) === connection) this.#byDestination.delete(key)
+      this.#forget(connection)
+      this.#broken.delete(connection)
       for (const { onFailed } of connection.waiting ?? []) onFailed(connection.failure)
       connection.waiting = undefined
     })
@@ -232,6 +244,7 @@ export class Connections {
 
   #take(connection: Connection, chunk: Uint8Array, port: number): void {
     const { address, framer, id, socket } = connection
+    if (this.#broken.has(connection)) return
     for (const frame of framer.push(chunk)) {
       if (frame._tag === "Ping") {
         socket.write("\r\n")
@@ -240,10 +253,27 @@ export class Connections {
       socket.setTimeout(idleMs)
       if (this.#options.onMessage(frame.bytes, { address, port, connection: id })) this.#strangers.delete(socket)
       if (!this.#strangers.has(socket)) connection.dueAt = undefined
-      // Where the next message begins is not known.
-      if (frame._tag === "Broken") socket.end()
+      if (frame._tag === "Broken") this.#endBroken(connection)
     }
     if (framer.isInMessage) connection.dueAt ??= this.#options.now() + this.#messageMs
+  }
+
+  /**
+   * Closes a connection on which it is not known where the next message begins. What is to be sent to the peer goes over
+   * another one from now on. What it has still sent is read and dropped for a while: without that the kernel may drop the
+   * answer that is on its way.
+   */
+  #endBroken(connection: Connection): void {
+    connection.dueAt = this.#options.now() + lingerMs
+    this.#forget(connection)
+    this.#broken.add(connection)
+    connection.socket.end()
+  }
+
+  /** Sends nothing more on it. */
+  #forget({ id, key }: Connection): void {
+    if (key !== undefined && this.#byDestination.get(key)?.id === id) this.#byDestination.delete(key)
+    this.#byId.delete(id)
   }
 }
 

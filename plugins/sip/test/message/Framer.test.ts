@@ -47,6 +47,21 @@ describe("Framer", () => {
     expect(frames([text(`${head}\r\nbody`)])).toMatchObject([{ _tag: "Broken" }])
   })
 
+  it("gives what begins with no line of SIP as broken, and malformed lines of SIP as messages", () => {
+    const end = "Via: SIP/2.0/TCP 192.0.2.1;branch=z9hG4bK1\r\nContent-Length: 0\r\n\r\n"
+    for (const line of ["GET / HTTP/1.1", "garbage", "INVITE sip:a@example.com", "200 OK"]) {
+      expect(frames([text(`${line}\r\n${end}`)])).toMatchObject([{ _tag: "Broken" }])
+    }
+    for (const line of [
+      "INVITE sip:a@example.com; lr SIP/2.0",
+      "INVITE  sip:a@b  sip/2.0 ",
+      "A b SIP/7.0",
+      "SIP/2.0 1"
+    ]) {
+      expect(frames([text(`${line}\r\n${end}`)])).toMatchObject([{ _tag: "Message" }])
+    }
+  })
+
   it("keeps no more than the head's limit while no empty line comes", () => {
     const line = text(`X: ${"y".repeat(1020)}\r\n`)
     const framer = new Framer()

@@ -12,13 +12,15 @@ const message = (callId: string): string =>
 const callIdOf = (bytes: Uint8Array): string => /Call-ID: (\S+)/.exec(Buffer.from(bytes).toString())?.[1] ?? ""
 
 /** A client's connection, with what it receives. */
-const connect = (port: number, localAddress = "127.0.0.1") =>
+const connect = (port: number, localAddress = "127.0.0.1", allowHalfOpen = false) =>
   Effect.gen(function* () {
     const received = yield* Queue.unbounded<string>()
     const closed = yield* Deferred.make<void>()
     const socket = yield* Effect.acquireRelease(
       Effect.async<net.Socket>((resume) => {
-        const opened = net.connect({ port, host: "127.0.0.1", localAddress }, () => resume(Effect.succeed(opened)))
+        const opened = net.connect({ port, host: "127.0.0.1", localAddress, allowHalfOpen }, () =>
+          resume(Effect.succeed(opened))
+        )
       }),
       (opened) => Effect.sync(() => opened.destroy())
     )
@@ -65,6 +67,47 @@ describe("Tcp", () => {
       client.socket.write(message("bad").replace("Content-Length: 0", "Content-Length: -1"))
       expect((yield* Queue.take(messages))[0]).toBe("bad")
       yield* client.closed
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("tears down a broken connection that the peer keeps open, and takes nothing more from it", () =>
+    Effect.gen(function* () {
+      const { messages, tcp } = yield* listening()
+      const client = yield* connect(tcp.port, "127.0.0.1", true)
+      client.socket.write(message("bad").replace("Content-Length: 0\r\n", ""))
+      const [bad] = yield* Queue.take(messages)
+      yield* Effect.forkScoped(
+        Effect.sync(() => client.socket.write(message("later"))).pipe(Effect.zipRight(Effect.sleep(20)), Effect.forever)
+      )
+      yield* client.closed
+      expect([bad, yield* Queue.size(messages)]).toEqual(["bad", 0])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("closes a connection on which something else than SIP comes", () =>
+    Effect.gen(function* () {
+      const { tcp } = yield* listening()
+      const client = yield* connect(tcp.port)
+      client.socket.write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n")
+      yield* client.closed
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("sends over a new connection at once when the stream of the former one is broken", () =>
+    Effect.gen(function* () {
+      const { messages: ours, tcp } = yield* listening()
+      const { messages: theirs, tcp: trunk } = yield* listening()
+      const to = { address: "127.0.0.1", port: trunk.port }
+      tcp.send(Buffer.from(message("first")), to, () => {})
+      const [, first] = yield* Queue.take(theirs)
+      trunk.send(Buffer.from("nothing of SIP\r\n\r\n"), first, () => {})
+      const [, broken] = yield* Queue.take(ours)
+      let failed = ""
+      tcp.send(Buffer.from(message("second")), { ...to, connection: broken.connection }, (reason) => {
+        failed = reason
+      })
+      const [id, second] = yield* Queue.take(theirs)
+      expect([id, failed, second.connection === first.connection]).toEqual(["second", "", false])
     }).pipe(Effect.scoped)
   )
 
