@@ -1,9 +1,9 @@
+import type { LegEvents } from "@svc/providers/LegEvents"
 import { BridgeFailed, type CallLeg } from "@svc/providers/Telephony"
 import { Effect } from "effect"
 import type { CallMedia } from "./CallMedia.ts"
 import type * as Call from "./dialog/Call.ts"
 import type { CallEvent } from "./dialog/Output.ts"
-import type { LegEvents } from "./LegEvents.ts"
 import * as PeerWatch from "./PeerWatch.ts"
 import * as Transfer from "./Transfer.ts"
 

@@ -1,4 +1,5 @@
 import { mulaw8k } from "@svc/providers/Audio"
+import { LegEvents } from "@svc/providers/LegEvents"
 import type { RouteSocket } from "@svc/providers/Route"
 import type { CallEvent, CallLeg, TransferState } from "@svc/providers/Telephony"
 import type { CallNetwork, ExpectedStream, StartedCall } from "./CallNetwork.ts"
@@ -17,8 +18,6 @@ const steadyMs = 30_000
 const silentMs = 5000
 /** How often Twilio is asked for the state of a transferred call, in milliseconds: a webhook may be lost. */
 const transferredMs = 60_000
-/** Events that are kept until a listener is installed: 10 s of audio. */
-const maxBacklog = 500
 
 /**
  * An answered call, with its media stream.
@@ -46,8 +45,7 @@ export class TwilioCall {
   readonly #callerId: string | undefined
   readonly #stream: MediaStream
   #state: "live" | "lost" | "transferring" | "returning" | "transferred" | "over" = "live"
-  #listener: ((event: CallEvent) => void) | undefined
-  #backlog: Array<CallEvent> = []
+  readonly #events = new LegEvents()
   #hasMedia = true
   #hasReturned = false
   /** When the present state is given up or looked at; undefined: never. */
@@ -175,10 +173,7 @@ export class TwilioCall {
       marks: "echoed",
       playoutDelayMs,
       carrierCallId: this.sid,
-      listen: (listener) => {
-        this.#listener = listener
-        for (const event of this.#backlog.splice(0)) listener(event)
-      },
+      listen: this.#events.listen,
       send: (frame) => {
         if (this.#state !== "over") this.#stream.send(frame)
       },
@@ -318,7 +313,7 @@ export class TwilioCall {
   #fail(reason: string): void {
     if (this.#state === "over") return
     this.#hangUp()
-    this.#deliver({ _tag: "Ended", cause: "failed", reason })
+    this.#events.emit({ _tag: "Ended", cause: "failed", reason })
   }
 
   /** The stream stays open until Twilio has ended the call: else Twilio would ask what to do next. */
@@ -332,7 +327,7 @@ export class TwilioCall {
     if (this.#state === "over") return
     this.#finish()
     this.#stream.close()
-    this.#deliver(event)
+    this.#events.emit(event)
   }
 
   #finish(): void {
@@ -345,11 +340,6 @@ export class TwilioCall {
   }
 
   #emit(event: CallEvent): void {
-    if (this.#state !== "over") this.#deliver(event)
-  }
-
-  #deliver(event: CallEvent): void {
-    if (this.#listener !== undefined) this.#listener(event)
-    else if (this.#backlog.length < maxBacklog || event._tag !== "Audio") this.#backlog.push(event)
+    if (this.#state !== "over") this.#events.emit(event)
   }
 }

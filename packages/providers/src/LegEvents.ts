@@ -1,14 +1,20 @@
-import type { CallEvent } from "@svc/providers/Telephony"
+import type { CallEvent } from "./Telephony.ts"
 
-/** Events that wait for a listener at most; 10 s of audio. */
+/** Events before a listener from which audio is dropped: 12 s in frames of 20 ms. */
 const maxWaiting = 600
 
-/** The events of a leg: those from before the listener wait for it, nothing follows `Ended`. */
+/** The events of a leg, for `CallLeg.listen`: those from before the listener wait for it, nothing follows `Ended`. */
 export class LegEvents {
   #listener: ((event: CallEvent) => void) | undefined
   #waiting: Array<CallEvent> = []
   #isOver = false
 
+  /** Whether `Ended` was emitted, or `close` called. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** The bytes of audio may be reused when it has returned. */
   readonly emit = (event: CallEvent): void => {
     if (this.#isOver) return
     if (event._tag === "Ended") this.#isOver = true
