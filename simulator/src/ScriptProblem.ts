@@ -115,6 +115,13 @@ const alternatives = (type: string): ReadonlyArray<string> => {
   return found.map((one) => one.trim())
 }
 
+/** What to do with a value that is no text because it has no quotes, as the author wrote it. */
+const quotesAdvice = (document: Document.Parsed, path: Path): string => {
+  const node = document.getIn(path, true)
+  if (!isScalar(node) || node.source === undefined) return ""
+  return typeof node.value === "number" || typeof node.value === "boolean" ? `: put it in quotes, "${node.source}"` : ""
+}
+
 const isWithin = (inner: Path, outer: Path): boolean =>
   inner.length > outer.length && outer.every((key, n) => key === inner[n])
 
@@ -138,10 +145,10 @@ export const problemsOf = (places: Places, prefix: Path, error: ParseResult.Pars
           return problemAt(places, path, unexpected(String(path.at(-1)), message))
         }
         const choices = messages.map((one) => /^Expected (.+), actual (.+)$/s.exec(one))
-        const all = choices.every((choice) => choice !== null)
-          ? `expected ${plainType(choices.map((choice) => choice[1] ?? ""))}, found ${choices[0]?.[2]}`
-          : messages.join("; ")
-        return problemAt(places, path, all)
+        if (!choices.every((choice) => choice !== null)) return problemAt(places, path, messages.join("; "))
+        const type = plainType(choices.map((choice) => choice[1] ?? ""))
+        const advice = type.split(" or ").includes("a text") ? quotesAdvice(places.document, path) : ""
+        return problemAt(places, path, `expected ${type}, found ${choices[0]?.[2]}${advice}`)
       })
   )
 }

@@ -124,7 +124,9 @@ export const runAll = Effect.fn("ScriptRuns.runAll")(function* (
             yield* title(file, script)
             yield* Effect.forEach(done.output, (row) => Console.log(row), { discard: true })
           }
-          if (done.outcome.error !== null) yield* Console.error(`failed: ${done.outcome.error}`)
+          // With --json no line above says which script it is.
+          const which = json && !one ? `${file}: ` : ""
+          if (done.outcome.error !== null) yield* Console.error(`failed: ${which}${done.outcome.error}`)
           yield* writeJUnit("not run yet", exitCodes.failed)
         })
       ).pipe(Effect.provide(phone))

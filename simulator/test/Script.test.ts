@@ -32,7 +32,16 @@ const bad: ReadonlyArray<readonly [string, string, ReadonlyArray<string | RegExp
   ],
   ["an empty pattern", steps("- expect: ''"), [/^2:5: step 1, expect: /]],
   ["nothing to say", steps("- say: ''"), [/^2:5: step 1, say: /]],
-  ["digits as a number", steps("- dtmf: 123"), ["2:5: step 1, dtmf: expected a text, found 123"]],
+  [
+    "digits as a number",
+    steps("- dtmf: 123"),
+    ['2:5: step 1, dtmf: expected a text, found 123: put it in quotes, "123"']
+  ],
+  [
+    "a number without quotes",
+    `to: +15550100100\n${steps("- hangup: true")}`,
+    ['1:1: to: expected a text, found 15550100100: put it in quotes, "+15550100100"']
+  ],
   ["letters as digits", steps("- dtmf: 12x"), ['2:5: step 1, dtmf: digits are 0-9, * and #, in quotes: dtmf: "123"']],
   ["a negative wait", steps("- wait_ms: -5"), [/^2:5: step 1, wait_ms: /]],
   [

@@ -94,8 +94,9 @@ describe("a run of several scripts", () => {
     "with --json prints one document with a part for each script",
     Effect.gen(function* () {
       const server = yield* fakeServer
-      const { exit, out } = yield* runFolder(server.url, { "a.yaml": wrong, "b.yaml": good }, { json: true })
+      const { err, exit, out } = yield* runFolder(server.url, { "a.yaml": wrong, "b.yaml": good }, { json: true })
       expect(code(exit)).toBe(1)
+      expect(err).toMatch(/^failed: a\.yaml: step 1, expect /)
       const document = JSON.parse(out)
       expect(document).toMatchObject({ ok: false, exit_code: 1, counts: { ok: 1, failed: 1, not_run: 0 } })
       expect(document.scripts).toMatchObject([
