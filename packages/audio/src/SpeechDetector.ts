@@ -161,9 +161,9 @@ export class SpeechDetector implements VoiceActivityDetector {
     if (isChecked && (this.#isResonance() || this.#gate.hasMoved())) this.#decision.revoke()
   }
 
-  /** Whether the reported speech is the agent's own, amplified by a room: a caller is above the echo in most bands. */
+  /** Whether the reported speech is the agent's own, amplified by a room. A caller is above the echo in most bands. */
   #isResonance(): boolean {
-    return bitsOf(this.#aboveEcho) <= fewBands && this.#gate.isResonant()
+    return this.#gate.isResonant(bitsOf(this.#aboveEcho) > fewBands)
   }
 
   /** Whether the level falls as fast as that of a click. */

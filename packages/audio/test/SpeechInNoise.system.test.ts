@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
 import type { FvadPool } from "../src/FvadPool.ts"
 import { SpeechDetector } from "../src/SpeechDetector.ts"
+import { onQuietLine } from "../src/testing/Echo.ts"
 import {
   decisions,
   echoCalls,
@@ -10,7 +11,8 @@ import {
   heardCallers,
   NoiseStore,
   quantile,
-  speechIn
+  speechIn,
+  stretchesOf
 } from "../src/testing/Measurement.ts"
 import { firstNoises, groupOf, type NoiseName, secondNoises, thirdNoises } from "../src/testing/Noise.ts"
 import { recordings } from "../src/testing/Recordings.ts"
@@ -107,6 +109,18 @@ describe("SpeechDetector, with the agent's own echo", () => {
       expect(quantile(delays, 0.5)).toBeLessThanOrEqual(callerDelayTarget.must)
     }
   )
+
+  it("is not interrupted by an echo that becomes louder for half a second, as where a room resonates", () => {
+    const calls = echoCalls({ lines, calls: 4, seconds, path: { kind: "line", delayMs: 365, down: 9 } })
+    let amplified = 0
+    for (const { agent, echo, seed } of calls) {
+      // Where the agent speaks after 12 s, 10 dB.
+      const from = agent.findIndex((sample, at) => at > 12 * sampleRate && Math.abs(sample) > 3000) + 0.365 * sampleRate
+      for (let at = from; at < from + sampleRate / 2; at++) echo[at] = (echo[at] ?? 0) * 10 ** (10 / 20)
+      amplified += stretchesOf(decisions(open, onQuietLine(echo, seed), agent))[1]
+    }
+    expect(amplified).toBe(echoTarget.must)
+  })
 
   it("is interrupted a few times at most when the path of the echo changes", () => {
     const path = { kind: "line", delayMs: 137, down: 12 } as const

@@ -122,12 +122,13 @@ export class EchoGate {
 
   /**
    * Whether what was heard in the last 200 ms is an echo by the known path that is louder than predicted: a room amplifies
-   * single tones of a voice. If so, the gains are as high from now on.
+   * single tones of a voice. If so, the gains are as high from now on. `inMostBands`: it was above the prediction in most
+   * bands, as a caller is, and must be closer to what was sent.
    */
-  isResonant(): boolean {
+  isResonant(inMostBands: boolean): boolean {
     const { delay } = this.#delay
     const now = this.#now
-    if (!this.#delay.known || !this.#match.isExplained(now, this.#sent, delay)) return false
+    if (!this.#delay.known || !this.#match.isExplained(now, this.#sent, delay, inMostBands)) return false
     for (let band = 0; band < bandCount; band++) {
       const gain = this.#match.gain(now, this.#sent, delay, band, loud) + movedMargin
       this.#narrowGains[band] = Math.max(this.#narrowGains[band] ?? 0, Math.min(mostAmplified, gain))

@@ -5,9 +5,10 @@ import { delayCount, historyLength } from "./EchoDelay.ts"
 const window = 10
 /** Levels in dB below which there is only line noise. */
 const quietLevel = 24
-/** The correlation from which a delay explains what was heard: another one than the known one, and that. */
+/** The correlation from which a delay explains what was heard: another one than the known one, that, and that in most bands. */
 const enough = 0.86
 const enoughIfKnown = 0.85
+const enoughInMostBands = 0.9
 /** Delays this near to the known one are not considered: speech resembles itself. */
 const nearby = 2
 
@@ -45,10 +46,11 @@ export class EchoMatch {
   }
 
   /** Whether the known delay explains what was heard up to frame `now`, whatever the levels of the bands are to each other. */
-  isExplained(now: number, sent: Float64Array, known: number): boolean {
+  isExplained(now: number, sent: Float64Array, known: number, inMostBands: boolean): boolean {
     const energy = this.#center(now)
+    const least = inMostBands ? enoughInMostBands : enoughIfKnown
     for (let delay = known - 1; delay <= known + 1; delay++) {
-      if (this.#correlation(now - delay, sent, energy) > enoughIfKnown) return true
+      if (this.#correlation(now - delay, sent, energy) > least) return true
     }
     return false
   }
