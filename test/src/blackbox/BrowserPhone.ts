@@ -45,6 +45,9 @@ export const connect = (
       progressed: () => {},
       ended: (text) => inbox.push({ event: "heard", text })
     })
+    const sendOn = (socket: WebSocket, message: unknown) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
+    }
     const socket = yield* Effect.acquireRelease(
       Effect.async<WebSocket, { readonly status: number | undefined }>((resume) => {
         const query = former === undefined ? "" : `?resume=${former.key}&received=${former.received}`
@@ -62,15 +65,13 @@ export const connect = (
           const message: BrowserMessage = JSON.parse(String(data))
           if (message.event === "ping") return
           if (message.event !== "resumed") received++
-          if (message.event === "mark") send({ event: "mark", name: message["name"], n: ++controls })
+          if (message.event === "mark") sendOn(opened, { event: "mark", name: message["name"], n: ++controls })
           inbox.push(message)
         })
       }),
       (opened) => Effect.sync(() => opened.close(1001))
     )
-    const send = (message: unknown) => {
-      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
-    }
+    const send = (message: unknown) => sendOn(socket, message)
     let speech: ToneEncoder | undefined
     let left = 0
     const frame = new Int16Array(320)
