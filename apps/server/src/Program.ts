@@ -12,6 +12,9 @@ import { version } from "./Version.ts"
 
 const words = process.argv.slice(2)
 
+/** The exit code for a wrong command line. It differs from the result of commands whose exit code is their result. */
+const usageCode = words[0] === "agent" || words[0] === "replay" ? exitCodes.usage : exitCodes.failed
+
 // Nobody reads the output any more, as after `svc … | head -1`: a command ends as by SIGPIPE. A server goes on.
 if (words[0] !== "serve") {
   process.stdout.on("error", () => process.exit(128 + constants.signals.SIGPIPE))
@@ -28,11 +31,8 @@ const program = Effect.gen(function* () {
 
 program.pipe(
   Effect.provide(NodeContext.layer),
-  Effect.catchTag("WrongUsage", ({ isUnknownCommand, message }) =>
-    Effect.zipRight(
-      Console.error(`svc: ${message}`),
-      Effect.fail(new Reported(isUnknownCommand === true ? exitCodes.failed : exitCodes.usage))
-    )
+  Effect.catchTag("WrongUsage", ({ message }) =>
+    Effect.zipRight(Console.error(`svc: ${message}`), Effect.fail(new Reported(usageCode)))
   ),
   Effect.catchAllCause(report),
   Effect.withConfigProvider(Settings.provider(false)),

@@ -14,7 +14,7 @@ export const describeCause = (cause: Cause.Cause<unknown>): string => lineOf(Cau
 /** The exit codes of commands that failed. */
 export const exitCodes = {
   failed: 1,
-  /** The command line is wrong, or a command whose result is its exit code, such as `svc agent check`, has no result. */
+  /** A command whose result is its exit code, such as `svc agent check`, could not get to a result. */
   usage: 2
 } as const
 

@@ -8,11 +8,7 @@ import type { CommandNode } from "./CommandTree.ts"
 import { usageLine } from "./HelpPage.ts"
 
 /** A command line that no command can be run with. `message` says why and what to do, in a few lines. */
-export class WrongUsage extends Data.TaggedError("WrongUsage")<{
-  readonly message: string
-  /** There is no command of this name. */
-  readonly isUnknownCommand?: boolean
-}> {}
+export class WrongUsage extends Data.TaggedError("WrongUsage")<{ readonly message: string }> {}
 
 /** What a command line asks for: to run a command, its help page, or the version of the program. */
 export interface Request {
@@ -27,22 +23,19 @@ const shells = ["sh", "bash", "fish", "zsh"]
 const closest = (word: string, known: ReadonlyArray<string>): string | undefined =>
   suggestion(word, known) ?? known.find((name) => name.startsWith(word) && word.replace(/^-*/, "").length > 1)
 
-const messageOf = (reason: string, suggestion: string | undefined, next: string): string =>
-  `${reason}.${suggestion === undefined ? "" : ` Did you mean ${suggestion}?`}\n${next}`
-
-const wrong = (...parts: Parameters<typeof messageOf>) => new WrongUsage({ message: messageOf(...parts) })
+const wrong = (reason: string, suggestion: string | undefined, next: string) =>
+  new WrongUsage({ message: `${reason}.${suggestion === undefined ? "" : ` Did you mean ${suggestion}?`}\n${next}` })
 
 const unknownCommand = (word: string, parent: CommandNode): WrongUsage => {
   const found = closest(
     word,
     parent.children.map(({ name }) => name)
   )
-  const message = messageOf(
+  return wrong(
     `unknown command: ${parent.path} ${word}`,
     found === undefined ? undefined : `${parent.path} ${found}`,
     `${parent.path} --help lists the commands.`
   )
-  return new WrongUsage({ message, isUnknownCommand: true })
 }
 
 const usageOf = (command: CommandNode): string => `Usage: ${usageLine(command)}\n${command.path} --help shows more.`

@@ -110,17 +110,6 @@ describe("svc", () => {
     })
   )
 
-  it.scopedLive("exits with 2 for an unknown option of any command, and for a missing argument", () =>
-    Effect.gen(function* () {
-      const ends = yield* Effect.forEach(
-        [["serve", "--deb"], ["org", "list", "--nope"], ["replay", "--nope"], ["chat"]],
-        (words) => run(words),
-        { concurrency: 2 }
-      )
-      expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual(ends.map(() => [2, ""]))
-    })
-  )
-
   it.scopedLive("serve prints working keys on the first start only, and shuts down on a signal", () =>
     Effect.gen(function* () {
       const env = yield* database

@@ -57,8 +57,13 @@ export class ReceivePath implements FrameSource {
 
   /** Takes audio, any number of bytes; with both numbers it is a packet. */
   receive(bytes: Uint8Array, sequence: number | undefined, timestamp: number | undefined): void {
-    this.wheel.sendLate(this.now)
     if (this.stopped) return
+    this.take(bytes, sequence, timestamp)
+    // Not before: the bytes may be in a buffer of the leg's plugin that is used again when it sends.
+    this.wheel.sendLate(this.now)
+  }
+
+  private take(bytes: Uint8Array, sequence: number | undefined, timestamp: number | undefined): void {
     const time = this.now()
     if (!this.joined) this.ticked = time
     const now = this.clock(time)
