@@ -113,7 +113,7 @@ export interface CallLeg {
   readonly listen: (listener: (event: CallEvent) => void) => void
   /**
    * Sends one 20 ms frame in the leg's format. The caller reuses the bytes. The engine sets the pace; the leg does not
-   * queue.
+   * queue. It may be called within the listener of any leg.
    */
   readonly send: (frame: Uint8Array) => void
   /**

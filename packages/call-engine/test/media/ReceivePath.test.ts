@@ -2,7 +2,7 @@ import { codecOf } from "@svc/audio/Codec"
 import type { AudioFormat } from "@svc/providers/Audio"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { FrameWheel } from "../../src/media/FrameWheel.ts"
+import { type FrameSource, FrameWheel } from "../../src/media/FrameWheel.ts"
 import { ReceivePath } from "../../src/media/ReceivePath.ts"
 import { RecordedCall } from "../../src/recording/RecordedCall.ts"
 
@@ -115,5 +115,42 @@ describe("ReceivePath, while the process stalls", () => {
       ),
       { numRuns: 300 }
     )
+  })
+
+  it("sends late frames of other calls after a packet, whose bytes the plugin may use again then", () => {
+    let now = 0
+    const wheel = new FrameWheel(() => {})
+    const bytes = bytesOf(0)
+    const sent: Array<number> = []
+    const other: FrameSource = {
+      tick: () => {
+        sent.push(now)
+        bytes.fill(1)
+        return true
+      }
+    }
+    wheel.join(other, now)
+    const heard: Array<number | undefined> = []
+    const path = new ReceivePath({
+      format,
+      codec: codecOf(format),
+      wheel,
+      now: () => now,
+      onFrame: (samples) => heard.push(samples[0])
+    })
+    now = 15
+    path.receive(bytesOf(0), undefined, undefined)
+    expect([sent, heard]).toEqual([[0], [sampleAt(0)]])
+    bytes.set(bytesOf(1))
+    now = 35
+    path.receive(bytes, undefined, undefined)
+    expect([sent, heard]).toEqual([
+      [0, 35],
+      [sampleAt(0), sampleAt(frame)]
+    ])
+    path.stop()
+    now = 95
+    path.receive(bytesOf(2), undefined, undefined)
+    expect(sent).toEqual([0, 35])
   })
 })

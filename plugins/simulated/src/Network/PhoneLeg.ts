@@ -5,15 +5,13 @@ import type { LegRealism } from "../Realism/Realism.ts"
 import type { Seeded } from "../Realism/Seeded.ts"
 import { ToneDecoder } from "../ToneSpeech/ToneDecoder.ts"
 import { CallerAudio } from "./CallerAudio.ts"
+import { HeardText } from "./HeardText.ts"
 import { type Impairments, LineImpairments } from "./LineImpairments.ts"
-import type { MediaClock, TickListener } from "./NetworkClock.ts"
+import type { MediaClock } from "./NetworkClock.ts"
 import { PlayoutBuffer } from "./PlayoutBuffer.ts"
 import type { OngoingTransfer, StartTransfer } from "./Transfers.ts"
 
 const frameLength = 160
-const frameMs = 20
-/** The engine sends at most this many milliseconds of audio at once, after a stall. What sends more is not paced. */
-const burstMs = 120
 const pcm = new Int16Array(frameLength)
 
 /** The maximum number of events that are kept until a listener is installed: 10 s of audio. */
@@ -58,20 +56,17 @@ export interface PhoneLegOptions {
  * | transferred | either party hangs up | over        | hangup          | Ended hangup               |
  * | any         | the connection breaks | over        | hangup          | Ended failed               |
  */
-export class PhoneLeg implements TickListener {
+export class PhoneLeg {
   readonly answered = true
   readonly #options: PhoneLegOptions
   readonly #audio: CallerAudio
   readonly #buffer: PlayoutBuffer
   readonly #decoder: ToneDecoder
+  readonly #heard: HeardText
   #state: "connected" | "transferred" | "over" = "connected"
   #transfer: OngoingTransfer | undefined
   #listener: ((event: CallEvent) => void) | undefined
   #backlog: Array<CallEvent> = []
-  /** When the phone plays the last frame. */
-  #playing = Number.NEGATIVE_INFINITY
-  /** What the phone has not heard yet of frames that came at once, and when it will have. */
-  #unheard: Array<{ readonly at: number; readonly message: ServerMessage }> = []
 
   constructor(options: PhoneLegOptions) {
     const { callId, clock, law, realism } = options
@@ -86,23 +81,14 @@ export class PhoneLeg implements TickListener {
       play: (frame) => this.#play(frame),
       confirm: (name, outcome) => this.#emit({ _tag: "Mark", name, outcome })
     })
+    this.#heard = new HeardText(clock, options.send)
     this.#decoder = new ToneDecoder({
       started: () => {},
-      progressed: (text) => this.#hear({ event: "heard", text, final: false }),
+      progressed: (text) => this.#heard.report(text, false),
       ended: (text) => {
-        if (text !== "") this.#hear({ event: "heard", text, final: true })
+        if (text !== "") this.#heard.report(text, true)
       }
     })
-  }
-
-  /** Sends what the phone has heard in the meantime. */
-  tick(): boolean {
-    const now = this.#options.clock.now()
-    for (let next = this.#unheard[0]; next !== undefined && next.at <= now; next = this.#unheard[0]) {
-      this.#unheard.shift()
-      this.#options.send(next.message)
-    }
-    return this.#unheard.length > 0
   }
 
   /** Speaks a text as the phone. False when the queue is full. */
@@ -175,7 +161,10 @@ export class PhoneLeg implements TickListener {
         this.#options.send({ event: "hangup", cause: reason })
       },
       sendDtmf: (digits) => {
-        if (this.#state === "connected") this.#options.send({ event: "dtmf", digits })
+        if (this.#state !== "connected") return
+        // In the order in which they were sent.
+        this.#heard.flush()
+        this.#options.send({ event: "dtmf", digits })
       },
       transferBlind: (target) => this.#transferTo(target)
     }
@@ -220,9 +209,8 @@ export class PhoneLeg implements TickListener {
 
   #play(frame: Uint8Array): void {
     if (this.#state !== "connected") return
-    const now = this.#options.clock.now()
     for (let offset = 0; offset + frameLength <= frame.length; offset += frameLength) {
-      this.#playing = Math.max(now, this.#playing + frameMs)
+      this.#heard.frame()
       this.#options.law.decode(frame, offset, frameLength, pcm, 0)
       this.#decoder.push(pcm)
       this.#audio.played(frame, offset)
@@ -230,32 +218,11 @@ export class PhoneLeg implements TickListener {
     this.#options.sendMedia?.(frame)
   }
 
-  /**
-   * The phone plays frames that came at once one after the other: it hears the last when it plays it. So a phone that hangs
-   * up at the end of a sentence has heard the sentence.
-   */
-  #hear(message: ServerMessage): void {
-    const early = this.#playing - this.#options.clock.now()
-    if (early > burstMs) this.#hearAll()
-    if (early > burstMs || (early <= frameMs && this.#unheard.length === 0)) {
-      this.#options.send(message)
-      return
-    }
-    this.#unheard.push({ at: this.#playing, message })
-    this.#options.clock.start(this)
-  }
-
-  #hearAll(): void {
-    this.#options.clock.stop(this)
-    for (const { message } of this.#unheard.splice(0)) this.#options.send(message)
-  }
-
-  /** The phone hears nothing more of what was sent. */
+  /** The phone plays no more of what was sent. */
   #cut(): void {
-    this.#hearAll()
+    this.#heard.flush()
     this.#decoder.cut()
-    this.#hearAll()
-    this.#playing = Number.NEGATIVE_INFINITY
+    this.#heard.cut()
   }
 
   #emit(event: CallEvent): void {
