@@ -1,9 +1,12 @@
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { sweepInterval } from "@svc/cluster/SweepInterval"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { SmsDispatch } from "./SmsDispatch.ts"
 import { leases, SmsRepo } from "./SmsRepo.ts"
+
+const interval = Duration.seconds(1)
+const intervalAlone = Duration.seconds(5)
 
 /**
  * Ends the messages that dead nodes left behind: sends them again where the network delivers an id once, or records that
@@ -14,16 +17,24 @@ export const SmsRecoveryWorker: Layer.Layer<never, never, NodeLease | SmsRepo | 
     const lease = yield* NodeLease
     const repo = yield* SmsRepo
     const dispatch = yield* SmsDispatch
-    // The messages are claimed by the task below: a network may not be asked in this transaction.
-    const settled = Effect.unsafeMakeLatch()
-    yield* lease.onDeath(leases, () => Effect.void, Effect.asVoid(settled.open))
+    /** Open: there may be messages to claim. The task below claims them: a network may not be asked in the transaction. */
+    const due = Effect.unsafeMakeLatch()
+    yield* lease.onDeath(leases, () => Effect.void, Effect.asVoid(due.open))
+    let hasFailed = false
     yield* startPeriodicTask({
-      every: sweepInterval(lease, "1 second", "5 seconds"),
-      early: Effect.tap(settled.await, () => settled.close),
+      // After a failure the latch is closed, although messages may be left.
+      every: Effect.suspend(() =>
+        hasFailed ? Effect.succeed(interval) : sweepInterval(lease, interval, intervalAlone)
+      ),
+      early: Effect.tap(due.await, () => due.close),
       run: Effect.gen(function* () {
+        hasFailed = true
         const { id } = yield* lease.current
         const lost = yield* repo.claimLost(id, yield* dispatch.held)
         yield* Effect.forEach(lost, dispatch.end, { concurrency: "unbounded", discard: true })
+        hasFailed = false
+        // One claim is limited: more may be left.
+        if (lost.length > 0) yield* due.open
       }),
       failureMessage: "Text messages of ended nodes could not be taken over; trying again"
     })
