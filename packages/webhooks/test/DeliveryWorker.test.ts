@@ -5,6 +5,7 @@ import { newCallId } from "@svc/api/Ids"
 import { Outbox } from "@svc/database/Outbox"
 import { Effect, Option } from "effect"
 import { Deliveries } from "../src/Deliveries.ts"
+import { DeliveriesRepo } from "../src/DeliveriesRepo.ts"
 import { Webhooks } from "../src/Webhooks.ts"
 import { WebhooksRepo } from "../src/WebhooksRepo.ts"
 import {
@@ -248,6 +249,25 @@ layer(WithWorker, { excludeTestServices: true })("DeliveryWorker", (it) => {
       const other = yield* webhookOf(owner)
       const error = yield* Effect.flip(deliveries.resend(historyOf(other.id), String(record?.id)))
       expect(error).toMatchObject({ code: "DELIVERY_NOT_FOUND" })
+    })
+  )
+
+  it.scoped("resend, resendAll and replay announce to this node that they queued deliveries", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const webhook = yield* webhookOf(owner)
+      const deliveries = yield* Deliveries
+      let announced = 0
+      yield* (yield* DeliveriesRepo).onQueued(() => announced++)
+      yield* appendEvents(owner, ["one"])
+      const [record] = yield* until(history(webhook.id), (all) => all.length === 1)
+      expect(announced).toBe(0)
+      yield* deliveries.resend(historyOf(webhook.id), String(record?.id))
+      expect(announced).toBe(1)
+      yield* deliveries.resendAll(historyOf(webhook.id))
+      expect(announced).toBe(2)
+      yield* deliveries.replay(historyOf(webhook.id), { from: "2026-11-01T00:00:00Z", to: "2026-11-02T00:00:00Z" })
+      expect(announced).toBe(3)
     })
   )
 
