@@ -136,7 +136,7 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
         finish: Effect.Effect<void>
       ) =>
         Effect.gen(function* () {
-          // Waiting takes longer than most writes. What is not waited for is little, as much as node sends at once.
+          // Texts of up to `unwaited` characters are sent without waiting, unless the client is behind: the wait takes longer.
           const isLittle = (text: string): boolean => text.length <= unwaited && !writer.isBehind()
           let text = events.begin()
           while (true) {

@@ -95,7 +95,7 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
         return now - last <= gapMillis && now - unbrokenSince >= settleDelayMillis
       })
 
-      // One look-up for all registrations, with the heartbeat: hardly ever is a node dead.
+      // One query for all registrations, with the heartbeat: a dead node is rare.
       const beat = Effect.gen(function* () {
         const { isLost, id } = yield* Ref.get(currentLease)
         const registered = yield* Ref.get(waiting)

@@ -3,8 +3,8 @@ import type { NodeLease } from "./NodeLease.ts"
 
 /**
  * The wait between two sweeps for work that other nodes left: `withOthers` while other nodes are alive, or else the longer
- * `alone`, because hardly anybody can have left work without waking this node. Only for sweeps that are woken for the work
- * of their own node.
+ * `alone`, because then only a node that has just started or stopped can have left work. Work of this node must wake the
+ * sweep, or be work that may wait for `alone`.
  */
 export const sweepInterval = (
   lease: Context.Tag.Service<typeof NodeLease>,

@@ -1,6 +1,6 @@
 import type { CallEvent } from "./Telephony.ts"
 
-/** Events before a listener from which audio is dropped: 12 s in frames of 20 ms. */
+/** Audio is dropped once this many events wait for a listener: 12 s in frames of 20 ms. */
 const maxWaiting = 600
 
 /** The events of a leg, for `CallLeg.listen`: those from before the listener wait for it, nothing follows `Ended`. */

@@ -176,7 +176,7 @@ describe("ClaimLoop", () => {
     })
   )
 
-  it.scoped("finds within 2 seconds what nobody announced", () =>
+  it.scoped("finds within 2 seconds a delivery that was not announced", () =>
     Effect.gen(function* () {
       const { during, rows, sent } = yield* started()
       during.look = () => void rows.set(1, 0)

@@ -34,8 +34,9 @@ export interface ClaimLoop {
 /**
  * Claims deliveries that are due and passes them to `send`: at once for webhooks for which this process wrote
  * deliveries, and every 250 ms for all webhooks. The latter finds retries, and what other nodes wrote or released. A node
- * that is alone and has had nothing to do for 10 seconds waits until the next retry is due instead, and at most 2 seconds.
- * Never claims more than there is room for. While the database is unreachable it keeps trying.
+ * that is alone waits until the next retry is due instead, and at most 2 seconds, when it has nothing in flight and has
+ * queued no delivery for 10 seconds. Never claims more than there is room for. While the database is unreachable it
+ * keeps trying.
  */
 export const makeClaimLoop = (
   inFlight: InFlight,
