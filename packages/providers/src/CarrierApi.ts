@@ -1,5 +1,6 @@
 import { Clock, Data, Duration, Effect } from "effect"
 import { CarrierRefused, CarrierUnavailable } from "./Carrier.ts"
+import { monotonicMillis } from "./MonotonicTime.ts"
 import { RequestFailed, type RequestFailures } from "./RequestFailed.ts"
 
 /** A request to a carrier failed. `reason` is one plain sentence without secrets. */
@@ -179,21 +180,21 @@ export const make = (options: CarrierApiOptions): CarrierApi => {
     )
 
   const request = (one: CarrierRequest): Effect.Effect<CarrierAnswer, CarrierRequestFailed> =>
-    Effect.flatMap(Clock.currentTimeMillis, (begun) => {
+    Effect.flatMap(Effect.clock, (clock) => {
+      const deadline = monotonicMillis(clock) + within
       const isRepeatable = one.isRepeatable ?? (one.method === "GET" || one.method === "DELETE")
       const make = (made: number): Effect.Effect<CarrierAnswer, CarrierRequestFailed> =>
-        Effect.catchAll(attempt(one), ({ failure, retryAfterMs }) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            // A refused key would be refused again.
-            const mayRepeat =
-              failure.outcome === "not-done"
-                ? failure.status === undefined || failure.status === 429
-                : failure.outcome === "unknown" && isRepeatable
-            const wait = retryAfterMs ?? waits[made]
-            if (!mayRepeat || made >= waits.length || wait === undefined || now + wait > begun + within) return failure
-            return Effect.zipRight(Effect.sleep(Duration.millis(wait)), make(made + 1))
-          })
-        )
+        Effect.catchAll(attempt(one), ({ failure, retryAfterMs }) => {
+          // A refused key would be refused again.
+          const mayRepeat =
+            failure.outcome === "not-done"
+              ? failure.status === undefined || failure.status === 429
+              : failure.outcome === "unknown" && isRepeatable
+          const wait = retryAfterMs ?? waits[made]
+          if (!mayRepeat || made >= waits.length || wait === undefined) return failure
+          if (monotonicMillis(clock) + wait > deadline) return failure
+          return Effect.zipRight(Effect.sleep(Duration.millis(wait)), make(made + 1))
+        })
       return make(0)
     })
 

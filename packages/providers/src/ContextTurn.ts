@@ -1,4 +1,5 @@
 import { Clock, Data, Deferred, Duration, Effect, type Scope } from "effect"
+import { monotonicMillis } from "./MonotonicTime.ts"
 import type { RequestFailed } from "./RequestFailed.ts"
 import * as StreamedAudio from "./StreamedAudio.ts"
 import { type SpeechRequest, type SpeechTurn, TextToSpeechError } from "./TextToSpeech.ts"
@@ -32,7 +33,7 @@ export const contextTurn = (
 ): Effect.Effect<SpeechTurn, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.clockWith(Effect.succeed)
-    const now = () => clock.unsafeCurrentTimeMillis()
+    const now = () => monotonicMillis(clock)
     const texts: Array<string> = []
     let characters = 0
     let isEnded = false
@@ -66,7 +67,7 @@ export const contextTurn = (
       const isDue = hasText && (isEnded || heard === heardWhenSaid)
       const left = isDue ? Math.max(saidAt, heardAt) + Duration.toMillis(silence) - now() : Duration.toMillis(silence)
       return left > 0
-        ? Effect.zipRight(Effect.sleep(Duration.millis(left)), silent)
+        ? Effect.zipRight(Effect.sleep(Duration.millis(Math.ceil(left))), silent)
         : new TextToSpeechError({ reason: `the vendor gave no audio for ${Duration.format(silence)}`, retryable: true })
     })
     const failed = (failure: RequestFailed | ConnectionLost) =>

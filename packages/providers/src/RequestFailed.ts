@@ -1,5 +1,6 @@
-import { Clock, Data, Duration, Effect, Redacted } from "effect"
+import { Data, Duration, Effect, Redacted } from "effect"
 import type { HostLog } from "./Host.ts"
+import { monotonicMillis } from "./MonotonicTime.ts"
 
 /** A request to a vendor's server failed. `reason` is one plain sentence without secrets. */
 export class RequestFailed extends Data.TaggedError("RequestFailed")<{
@@ -131,15 +132,13 @@ export const makeFailures = (options: RequestFailuresOptions): RequestFailures =
 export const obeyRetryAfter =
   (within: Duration.DurationInput, onWait: () => void = () => {}) =>
   <A, R>(request: Effect.Effect<A, RequestFailed, R>): Effect.Effect<A, RequestFailed, R> =>
-    Effect.flatMap(Clock.currentTimeMillis, (begun) => {
-      const deadline = begun + Duration.toMillis(within)
-      const attempt: Effect.Effect<A, RequestFailed, R> = Effect.catchAll(request, (failure) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const { retryAfterMs: wait } = failure
-          if (wait === undefined || now + wait > deadline) return failure
-          onWait()
-          return Effect.zipRight(Effect.sleep(Duration.millis(wait)), attempt)
-        })
-      )
+    Effect.flatMap(Effect.clock, (clock) => {
+      const deadline = monotonicMillis(clock) + Duration.toMillis(within)
+      const attempt: Effect.Effect<A, RequestFailed, R> = Effect.catchAll(request, (failure) => {
+        const { retryAfterMs: wait } = failure
+        if (wait === undefined || monotonicMillis(clock) + wait > deadline) return failure
+        onWait()
+        return Effect.zipRight(Effect.sleep(Duration.millis(wait)), attempt)
+      })
       return attempt
     })

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { Duration, Effect, type Scope } from "effect"
 import { type RawData, WebSocket } from "ws"
+import { monotonicMillis } from "./MonotonicTime.ts"
 import { obeyRetryAfter, RequestFailed, type RequestFailures } from "./RequestFailed.ts"
 
 /** How a connection ended that the plugin did not close. */
@@ -71,7 +72,7 @@ const withoutQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`
 const handshake = (
   socket: WebSocket,
   { failures }: SocketOptions,
-  now: () => number
+  wallNow: () => number
 ): Effect.Effect<IncomingMessage["headers"], RequestFailed> =>
   Effect.async((resume) => {
     let headers: IncomingMessage["headers"] = {}
@@ -84,7 +85,7 @@ const handshake = (
       const status = response.statusCode ?? 0
       let body = ""
       const refused = () => {
-        resume(failures.ofStatus({ status, headers: response.headers, body, now: now() }))
+        resume(failures.ofStatus({ status, headers: response.headers, body, now: wallNow() }))
         request.destroy()
       }
       response.setEncoding("utf8")
@@ -106,7 +107,7 @@ export const open = (options: SocketOptions): Effect.Effect<ClientSocket, Reques
   Effect.gen(function* () {
     const { failures, keepAlive, onClosed, onMessage } = options
     const clock = yield* Effect.clock
-    const now = () => clock.unsafeCurrentTimeMillis()
+    const now = () => monotonicMillis(clock)
     const url = new URL(options.url)
     url.protocol = url.protocol.replace("http", "ws")
     const deadline = Duration.decode(options.deadline ?? defaultDeadline)
@@ -152,7 +153,7 @@ export const open = (options: SocketOptions): Effect.Effect<ClientSocket, Reques
       closedEarly = undefined
       const socket = connect()
       current = socket
-      return handshake(socket, options, now).pipe(
+      return handshake(socket, options, () => clock.unsafeCurrentTimeMillis()).pipe(
         Effect.onError(() =>
           Effect.sync(() => {
             current = undefined
@@ -221,7 +222,9 @@ export const open = (options: SocketOptions): Effect.Effect<ClientSocket, Reques
     const whileLive = { while: () => isLive }
     if (keepAlive !== undefined) {
       const { idleMs, message } = keepAlive
-      const wait = Effect.suspend(() => Effect.sleep(Duration.millis(Math.max(1, lastSent + idleMs - now()))))
+      const wait = Effect.suspend(() =>
+        Effect.sleep(Duration.millis(Math.max(1, Math.ceil(lastSent + idleMs - now()))))
+      )
       const sendIfIdle = Effect.sync(() => {
         if (now() - lastSent < idleMs) return
         const due = message()

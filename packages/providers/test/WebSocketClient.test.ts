@@ -3,6 +3,7 @@ import { Effect, Exit, Fiber, Redacted, Scope, TestClock, TestServices } from "e
 import { makeFailures, type RequestFailed } from "../src/RequestFailed.ts"
 import { type EmulatedBehaviour, emulatedServer } from "../src/testing/EmulatedServer.ts"
 import { makeHostDouble } from "../src/testing/HostDouble.ts"
+import { makeSteppedClock } from "../src/testing/SteppedClock.ts"
 import { open, type SocketClosed, type SocketOptions } from "../src/WebSocketClient.ts"
 
 const key = "secret-0123"
@@ -242,6 +243,33 @@ describe("WebSocketClient", () => {
       expect(closed.map(({ failure }: { failure: RequestFailed }) => failure.reason)).toEqual([
         expect.stringMatching(/did not answer a ping within 10000 ms$/)
       ])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("sends to an idle server after the same time when the system's time is set back or forward meanwhile", () =>
+    Effect.gen(function* () {
+      const real = (condition: () => boolean) => TestServices.provideLive(until(condition))
+      for (const step of [-3_600_000, 3_600_000]) {
+        const system = yield* makeSteppedClock
+        let idle = 0
+        const message = () => {
+          idle++
+          return "idle"
+        }
+        const { connect, server } = yield* setUp({}, { keepAlive: { idleMs: 4000, message } })
+        const connecting = yield* Effect.fork(Effect.withClock(connect, system.clock))
+        yield* real(() => server.openPeers() === 1)
+        const socket = yield* Fiber.join(connecting)
+        yield* TestClock.adjust(3000)
+        socket.send("audio")
+        yield* system.step(step)
+        yield* TestClock.adjust(3999)
+        expect(idle).toBe(0)
+        yield* TestClock.adjust(1)
+        expect(idle).toBe(1)
+        yield* real(() => server.peers[0]?.received.length === 2)
+        expect(server.peers[0]?.received).toEqual(["audio", "idle"])
+      }
     }).pipe(Effect.scoped)
   )
 })

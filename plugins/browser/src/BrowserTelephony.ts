@@ -1,5 +1,6 @@
 import { healthy } from "@svc/providers/Health"
 import type { Host } from "@svc/providers/Host"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import type { PluginError } from "@svc/providers/Plugin"
 import type { Route, RouteRequest, RouteResponse, RouteSocket } from "@svc/providers/Route"
 import { type IncomingCall, Telephony } from "@svc/providers/Telephony"
@@ -47,7 +48,7 @@ export const layer = ({
     Effect.gen(function* () {
       const pages = yield* Pages.load({ baseUrl: host.baseUrl, origins })
       const clock = yield* Effect.clock
-      const now = (): number => clock.unsafeCurrentTimeMillis()
+      const now = (): number => monotonicMillis(clock)
       const incoming = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
       /** By the keys of the pages. */
       const calls = new Map<string, BrowserCall>()

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import type { CallEvent, CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Telephony } from "@svc/providers/Telephony"
 import { makeHostDouble } from "@svc/providers/testing/HostDouble"
+import { makeSteppedClock } from "@svc/providers/testing/SteppedClock"
 import { Effect, Exit, Fiber, Layer, Queue, Stream, TestClock } from "effect"
 import * as BrowserTelephony from "../src/BrowserTelephony.ts"
 import { connect, connected, link, openLink, PageSocket } from "./TestPage.ts"
@@ -103,6 +104,22 @@ describe("A call of a web page", () => {
       expect(late.closedWith).toBe(1000)
       yield* TestClock.adjust("11 seconds")
       expect((yield* resume(3)).closedWith).toBe(4410)
+    })
+  )
+
+  it.scoped("waits as long for a page that is gone when the system's time is set back or forward meanwhile", () =>
+    Effect.gen(function* () {
+      for (const step of [-3_600_000, 3_600_000]) {
+        const system = yield* makeSteppedClock
+        const { events, page } = yield* Effect.withClock(answered, system.clock)
+        page.ends(1006)
+        yield* TestClock.adjust("1 second")
+        yield* system.step(step)
+        yield* TestClock.adjust("8500 millis")
+        expect(tags(events)).toEqual(["Media off"])
+        yield* TestClock.adjust("1 second")
+        expect(events.at(-1)).toMatchObject({ _tag: "Ended", cause: "failed", reason: "the page was gone for 10 s" })
+      }
     })
   )
 

@@ -1,4 +1,5 @@
 import type { ConnectionLost, SpeechContext } from "@svc/providers/ContextTurn"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import type { RequestFailed } from "@svc/providers/RequestFailed"
 import { pcm16Reader, type StreamedAudio } from "@svc/providers/StreamedAudio"
 import { Deferred, Effect, type Scope } from "effect"
@@ -34,7 +35,7 @@ export const turnContexts = (options: {
   Effect.gen(function* () {
     const { audio, connection, generation, onSent } = options
     const clock = yield* Effect.clock
-    const now = () => clock.unsafeCurrentTimeMillis()
+    const now = () => monotonicMillis(clock)
     const finished = yield* Deferred.make<void, RequestFailed | ConnectionLost>()
     const positions = new WordPositions()
     let current: Current | undefined

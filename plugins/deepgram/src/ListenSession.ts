@@ -1,4 +1,5 @@
 import { AudioChunks, type ChunkEncoding, encodedSamples } from "@svc/providers/AudioChunks"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import {
   type SpeechEvent,
   type SpeechToTextChange,
@@ -63,7 +64,7 @@ export const open = (
   Effect.gen(function* () {
     const { sampleRate } = options
     const clock = yield* Effect.clock
-    const now = () => clock.unsafeCurrentTimeMillis()
+    const now = () => monotonicMillis(clock)
     const seconds = server.host.metrics.counter("audio_seconds", {
       description: "Seconds of audio sent to speech-to-text, which are charged"
     })

@@ -1,3 +1,4 @@
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import { Pcm16Reader } from "@svc/providers/Pcm16Reader"
 import type { RequestFailed } from "@svc/providers/RequestFailed"
 import { textParts } from "@svc/providers/SpeechTurn"
@@ -102,7 +103,7 @@ export const open = (
 
     const flushIfDue = (): void => {
       if (flushed === said || (flushes.length > 0 && !isEnded)) return
-      const now = clock.unsafeCurrentTimeMillis()
+      const now = monotonicMillis(clock)
       flushTimes = flushTimes.filter((time) => now - time < flushWindowMs)
       if (flushTimes.length >= mostFlushes && !isEnded) return
       flushTimes = [...flushTimes, now]

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import type { Readable } from "node:stream"
 import type { Host } from "@svc/providers/Host"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import { streamedBody, wholeText } from "@svc/providers/StreamedBody"
 import { AwsV4Signer } from "aws4fetch"
 import { Clock, Data, Effect, Random, Redacted, type Scope } from "effect"
@@ -261,7 +262,8 @@ export const make = (options: ClientOptions): Effect.Effect<S3Client, never, Sco
 
     const send: S3Client["send"] = (options) =>
       Effect.gen(function* () {
-        const deadline = (yield* Clock.currentTimeMillis) + retryMs
+        const clock = yield* Effect.clock
+        const deadline = monotonicMillis(clock) + retryMs
         for (let pause = firstPauseMs; ; pause *= 2) {
           const answer = yield* Effect.either(once(options))
           let failure: S3Failed
@@ -275,7 +277,7 @@ export const make = (options: ClientOptions): Effect.Effect<S3Client, never, Sco
           } else failure = connectionFailed(answer.left.cause)
           const { code = "", status } = failure
           const mayPass = status === undefined || status === 408 || status === 429 || status >= 500 || passing.has(code)
-          if (!mayPass || status === 501 || (yield* Clock.currentTimeMillis) + wait > deadline) return yield* failure
+          if (!mayPass || status === 501 || monotonicMillis(clock) + wait > deadline) return yield* failure
           retries.add()
           yield* Effect.sleep(wait)
         }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import { createReadStream } from "node:fs"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import { ObjectStoreError } from "@svc/providers/ObjectStore"
 import { Clock, Effect, Option, Schema, type Scope, Stream } from "effect"
 import { BodyHash, type StoredPart } from "./Bucket.ts"
@@ -169,7 +170,8 @@ export const make = (root: string, limit: number): Effect.Effect<Spool, ObjectSt
           mayHaveOthers: false,
           parts: new Map()
         }
-        let syncedAt = yield* Clock.currentTimeMillis
+        const clock = yield* Effect.clock
+        let syncedAt = monotonicMillis(clock)
         const sync = disk("syncing a file", () => handle.datasync())
         return {
           object,
@@ -184,7 +186,7 @@ export const make = (root: string, limit: number): Effect.Effect<Spool, ObjectSt
               // An interruption does not end the write, whose bytes then count.
               yield* Effect.uninterruptible(disk("writing a file", () => handle.writeFile(bytes)))
               object.size += bytes.length
-              const now = yield* Clock.currentTimeMillis
+              const now = monotonicMillis(clock)
               if (now - syncedAt < syncEvery) return
               syncedAt = now
               yield* sync

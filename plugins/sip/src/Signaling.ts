@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto"
 import type { Host } from "@svc/providers/Host"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import { Effect, ExecutionStrategy, Exit, FiberSet, Scope } from "effect"
 import { CallerAuth } from "./auth/CallerAuth.ts"
 import type { Users } from "./auth/Users.ts"
@@ -87,7 +88,7 @@ export const open = (
   Effect.gen(function* () {
     const { bind, externalAddress, isAllowed, log, names, transports, users } = options
     const clock = yield* Effect.clock
-    const now = (): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+    const now = (): number => monotonicMillis(clock)
     const fork = yield* FiberSet.makeRuntime<never>()
     const limits = new SourceLimits(options.requestsPerSecond)
     const ignored = new Map<string, number>()

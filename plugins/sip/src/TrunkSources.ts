@@ -1,4 +1,5 @@
-import { Clock, Effect, type Scope } from "effect"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
+import { Effect, type Scope } from "effect"
 import { matcher } from "./Cidr.ts"
 import { hostOf, type Trunk } from "./Trunk.ts"
 import type { Peer } from "./transaction/Peer.ts"
@@ -43,7 +44,7 @@ export const make = (
       const found = yield* Effect.forEach(trunks, (trunk) => addressesOf(trunk, names, transports), {
         concurrency: "unbounded"
       })
-      const now = yield* Clock.currentTimeMillis
+      const now = monotonicMillis(yield* Effect.clock)
       for (const [index, each] of known.entries()) {
         for (const address of found[index] ?? []) each.seen.set(address, now)
         for (const [address, at] of each.seen) if (now - at > keptMs) each.seen.delete(address)

@@ -1,6 +1,7 @@
 import type { Host } from "@svc/providers/Host"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import type { Route, RouteRequest, RouteResponse } from "@svc/providers/Route"
-import { Clock, Effect, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { type FormFields, formFields, isSigned, isSignedWithBody, jsonFields } from "./Signature.ts"
 
 /** Bytes of a request of Twilio at most. */
@@ -45,7 +46,8 @@ export const make = ({ authToken, host }: { readonly authToken: Redacted.Redacte
   let loggedAt = Number.NEGATIVE_INFINITY
 
   const refused = (requested: string): Effect.Effect<RouteResponse> =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
+    Effect.map(Effect.clock, (clock) => {
+      const now = monotonicMillis(clock)
       if (now - loggedAt >= logEveryMs) {
         loggedAt = now
         host.log.warning(

@@ -1,4 +1,5 @@
-import { Cause, Clock, Context, Data, Duration, Effect, Layer, type Scope } from "effect"
+import { Cause, Context, Data, Duration, Effect, Layer, type Scope } from "effect"
+import { monotonicMillis } from "../MonotonicTime.ts"
 
 /** A provider violates the contract. `reason` is one sentence. */
 export class CheckFailed extends Data.TaggedError("CheckFailed")<{ readonly reason: string }> {
@@ -136,9 +137,10 @@ export const makeHarness = <I, S>(tag: Context.Tag<I, S>, options: CheckOptions<
       }),
     eventually: (what, condition) =>
       Effect.gen(function* () {
-        const start = yield* Clock.currentTimeMillis
+        const clock = yield* Effect.clock
+        const start = monotonicMillis(clock)
         while (!condition()) {
-          if ((yield* Clock.currentTimeMillis) - start > Duration.toMillis(deadline)) {
+          if (monotonicMillis(clock) - start > Duration.toMillis(deadline)) {
             return yield* new CheckFailed({ reason: `${what} did not happen within ${Duration.format(deadline)}` })
           }
           yield* Effect.sleep(pollMs)

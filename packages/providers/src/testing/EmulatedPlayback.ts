@@ -1,5 +1,6 @@
-import { Clock, Effect, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import { frameMs } from "../Audio.ts"
+import { monotonicMillis } from "../MonotonicTime.ts"
 
 /** The playout of a carrier for one call, in real time. */
 export interface EmulatedPlayback {
@@ -26,6 +27,7 @@ export const emulatedPlayback = (options: {
   Effect.gen(function* () {
     const { frameBytes, onMark } = options
     const clock = yield* Effect.clock
+    const now = (): number => monotonicMillis(clock)
     let waiting: Array<number | string> = []
     const heard: Array<number> = []
     let gaps = 0
@@ -44,23 +46,23 @@ export const emulatedPlayback = (options: {
         } else if (next !== undefined) onMark(next)
       }
       confirm()
-      if (waiting.length === 0) ranOutAt = clock.unsafeCurrentTimeMillis()
+      if (waiting.length === 0) ranOutAt = now()
     }
     // By the time that has passed, because a busy machine wakes late.
-    const begun = yield* Clock.currentTimeMillis
+    const begun = now()
     let frames = 0
     yield* Effect.forkScoped(
       Effect.forever(
         Effect.sync(() => {
-          const due = Math.floor((clock.unsafeCurrentTimeMillis() - begun) / frameMs)
+          const due = Math.floor((now() - begun) / frameMs)
           for (; frames < due; frames++) playFrame()
         }).pipe(Effect.zipRight(Effect.sleep(frameMs / 2)))
       )
     )
     return {
       audio: (bytes) => {
-        const now = clock.unsafeCurrentTimeMillis()
-        if (waiting.length === 0 && ranOutAt !== undefined && now - ranOutAt > frameMs && now - ranOutAt < gapMs) gaps++
+        const pause = waiting.length === 0 && ranOutAt !== undefined ? now() - ranOutAt : 0
+        if (pause > frameMs && pause < gapMs) gaps++
         for (const byte of bytes) waiting.push(byte)
       },
       mark: (name) => {

@@ -1,4 +1,5 @@
 import { AudioChunks } from "@svc/providers/AudioChunks"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import type { RequestFailed } from "@svc/providers/RequestFailed"
 import {
   type SpeechEvent,
@@ -65,7 +66,7 @@ export const open = (
     const { callId, sampleRate } = asked
     const { client, host } = server
     const clock = yield* Effect.clock
-    const now = () => clock.unsafeCurrentTimeMillis()
+    const now = () => monotonicMillis(clock)
     const metrics = metricsOf(server)
     const finished = yield* Deferred.make<void>()
     let hints = { language: asked.language, keyterms: asked.keyterms }
@@ -89,7 +90,7 @@ export const open = (
 
     const transcript = new RealtimeTranscript(emit)
     const onProblem = (problem: Problem): void => {
-      const failure = failureOf(server, problem, now())
+      const failure = failureOf(server, problem, clock.unsafeCurrentTimeMillis())
       const isLost = transcript.refused(problem) && problem.code !== "input_audio_buffer_commit_empty"
       if (isLost || isFatal(problem)) failWith(failure)
       else host.log.warning(failure.reason, { call_id: callId })

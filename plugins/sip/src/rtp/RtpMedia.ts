@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import { Effect, type Scope } from "effect"
 import type { MediaListener } from "./IncomingStream.ts"
 import type { Law } from "./MediaParameters.ts"
@@ -40,7 +41,7 @@ const random = (): number => randomBytes(4).readUInt32BE() / 0x1_0000_0000
 export const make = ({ address, firstPort, lastPort }: RtpMediaOptions): Effect.Effect<RtpMedia, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
-    const now = (): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+    const now = (): number => monotonicMillis(clock)
     const wallNow = (): number => clock.unsafeCurrentTimeMillis()
     const ports = new PortRange(firstPort, lastPort)
     const sessions = new Set<RtpSession>()

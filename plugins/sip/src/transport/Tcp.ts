@@ -1,4 +1,5 @@
 import * as net from "node:net"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import { Effect, type Scope } from "effect"
 import { Connections, type ConnectionsOptions, type Destination, type Send, watch } from "./Connections.ts"
 import { listenOn } from "./StreamServer.ts"
@@ -44,7 +45,7 @@ export const listen = ({
       keyOf,
       reasonOf: ({ code, message }) => code ?? message,
       onMessage,
-      now: () => Number(clock.unsafeCurrentTimeNanos()) / 1e6,
+      now: () => monotonicMillis(clock),
       messageMs
     })
     const accept = (socket: net.Socket): void => {

@@ -1,5 +1,6 @@
 import * as net from "node:net"
 import * as tls from "node:tls"
+import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import { Effect, type Scope } from "effect"
 import { Connections, type ConnectionsOptions, type Destination, type Send } from "./Connections.ts"
 import { listenOn } from "./StreamServer.ts"
@@ -82,7 +83,7 @@ export const listen = (options: TlsOptions): Effect.Effect<Tls, ListenFailed, Sc
       port
     } = options
     const clock = yield* Effect.clock
-    const now = (): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+    const now = (): number => monotonicMillis(clock)
     /** Sockets in their handshake, with the time of their beginning. */
     const handshakes = new Map<net.Socket, number>()
     const begin = (socket: net.Socket): void => {
