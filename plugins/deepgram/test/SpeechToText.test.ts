@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { makeSteppedClock } from "@svc/providers/testing/SteppedClock"
 import { Effect, Exit, Scope, TestClock, TestServices } from "effect"
 import { after } from "../src/testing/EmulatedDeepgram.ts"
 import { listen, messagesOf, queryOf, setUp, until } from "./Provided.ts"
@@ -212,6 +213,26 @@ describe("Nova (/v1/listen)", () => {
         { _tag: "Failed", error: { reason: `${at.server.origin} gave nothing for 5 s of speech`, retryable: true } }
       ])
     }).pipe(Effect.scoped)
+  )
+
+  it.effect(
+    "a server that says nothing has the same time when the system's time is set back or forward meanwhile",
+    () =>
+      Effect.gen(function* () {
+        const at = yield* setUp({ fault: () => Effect.never })
+        for (const step of [-3_600_000, 3_600_000]) {
+          const system = yield* makeSteppedClock
+          const heard = yield* Effect.withClock(listen(at), system.clock)
+          heard.say("x".repeat(300))
+          yield* system.step(step)
+          yield* TestClock.adjust(5000)
+          heard.say("x")
+          expect(heard.events).toEqual([])
+          yield* TestClock.adjust(1)
+          heard.say("x")
+          expect(heard.events).toMatchObject([{ _tag: "Failed", error: { retryable: true } }])
+        }
+      }).pipe(Effect.scoped)
   )
 })
 

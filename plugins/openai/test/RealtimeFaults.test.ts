@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { EmulatedPeer } from "@svc/providers/testing/EmulatedServer"
+import { makeSteppedClock } from "@svc/providers/testing/SteppedClock"
 import { Effect, TestClock, TestServices } from "effect"
 import { apiKey } from "./Provided.ts"
 import { listen, messagesOf, setUp, until } from "./Realtime.ts"
@@ -185,6 +186,24 @@ describe("a transcription session that breaks", () => {
         _tag: "Failed",
         error: { reason: `${at.server.origin}/v1/realtime did not answer the last commit within 4s` }
       })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("waits as long for the answer to a commit when the system's time is set back or forward meanwhile", () =>
+    Effect.gen(function* () {
+      const at = yield* setUp({ transcriptMs: () => undefined })
+      for (const step of [-3_600_000, 3_600_000]) {
+        const system = yield* makeSteppedClock
+        const heard = yield* Effect.withClock(listen(at), system.clock)
+        heard.say("one")
+        yield* system.step(step)
+        yield* TestClock.adjust(6000)
+        heard.pause(20)
+        expect(heard.tags()).not.toContain("Failed")
+        yield* TestClock.adjust(1)
+        heard.pause(20)
+        expect(heard.tags()).toContain("Failed")
+      }
     }).pipe(Effect.scoped)
   )
 })
