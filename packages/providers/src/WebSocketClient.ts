@@ -55,6 +55,8 @@ export interface ClientSocket {
 
 const defaultDeadline = Duration.seconds(4)
 const defaultPingMs = 10_000
+/** The time that a server has to answer a close frame, in ms. */
+const closeMs = 250
 const defaultMostWaiting = 1024 * 1024
 /** Bytes of a message that the server may send. */
 const largestMessage = 16 * 1024 * 1024
@@ -126,18 +128,21 @@ export const open = (options: SocketOptions): Effect.Effect<ClientSocket, Reques
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         isLive = false
-        // The server gets a close frame where the network takes it at once, and the end of the connection in any case.
+        // Not ended at once: the system resets a connection that ends with data unread, and the server loses the close frame.
         if (current?.readyState === WebSocket.OPEN) current.close(1000)
-        current?.terminate()
+        else current?.terminate()
       })
     )
     const connect = (): WebSocket => {
-      const socket = new WebSocket(url, [...(options.protocols ?? [])], {
+      // The types lack `closeTimeout`.
+      const settings = {
         headers: { ...options.headers },
         perMessageDeflate: false,
         maxPayload: largestMessage,
-        followRedirects: false
-      })
+        followRedirects: false,
+        closeTimeout: closeMs
+      }
+      const socket = new WebSocket(url, [...(options.protocols ?? [])], settings)
       // Without a listener an error would end the process; "close" follows each of them.
       socket.on("error", (error) => {
         if (socket === current) failure ??= failures.ofConnection(error)
