@@ -79,6 +79,27 @@ describe("a call", () => {
       })
   )
 
+  it.scoped("digits after frames that came at once reach the phone after what these said", () =>
+    Effect.gen(function* () {
+      const network = yield* makeTestNetwork
+      const { call, phone } = yield* network.connect()
+      const encoder = new ToneEncoder("Yes")
+      for (let left = encoder.frames; left > 5; left--) {
+        call.leg.send(lawFrame(mulaw, encoder.next()))
+        network.time.advance(20)
+      }
+      network.time.advance(80)
+      for (let left = 5; left > 0; left--) call.leg.send(lawFrame(mulaw, encoder.next()))
+      phone.take()
+      call.leg.sendDtmf?.("12")
+      network.time.advance(500)
+      expect(phone.take()).toEqual([
+        { event: "heard", text: "Yes", final: true },
+        { event: "dtmf", digits: "12" }
+      ])
+    })
+  )
+
   it.scoped("several say messages are spoken in order", () =>
     Effect.gen(function* () {
       const network = yield* makeTestNetwork
