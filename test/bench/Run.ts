@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto"
-import * as dgram from "node:dgram"
 import { rmSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { TurnLatency } from "@svc/api/calls/Call"
+import { freePort } from "@svc/providers/testing/FreePorts"
 import { Console, Effect, Schedule, type Scope } from "effect"
 import * as Account from "./Account.ts"
 import * as Child from "./Child.ts"
@@ -88,15 +88,6 @@ const collector = Effect.gen(function* () {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
     OTEL_METRIC_EXPORT_INTERVAL: "1000"
   }
-})
-
-/** A UDP and TCP port of 127.0.0.1 that nothing uses now. */
-const freePort = Effect.async<number>((resume) => {
-  const socket = dgram.createSocket("udp4")
-  socket.bind(0, "127.0.0.1", () => {
-    const { port } = socket.address()
-    socket.close(() => resume(Effect.succeed(port)))
-  })
 })
 
 /** The settings of a server for SIP calls, which all come from one address. */

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, layer } from "@effect/vitest"
+import { freePort } from "@svc/providers/testing/FreePorts"
 import { Effect, Schedule } from "effect"
 import { at, textAt } from "../src/blackbox/ApiClient.ts"
 import { BlackBox } from "../src/blackbox/BlackBox.ts"
@@ -13,13 +13,6 @@ const readme = readFileSync(fileURLToPath(new URL("../../README.md", import.meta
 
 /** The code block of the README that begins with this line. */
 const blockOf = (first: string): string => readme.split("```").find((block) => block.includes(`\n${first}\n`)) ?? ""
-
-const freePort = Effect.async<number>((resume) => {
-  const probe = createServer().listen(0, "127.0.0.1", () => {
-    const address = probe.address()
-    probe.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
-  })
-})
 
 /** Runs a server of the README, on another port than the one it names, until the scope ends. */
 const run = (program: string, name: string, port: number, secret: string) =>

@@ -1,7 +1,7 @@
-import * as dgram from "node:dgram"
 import { expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { pool } from "@svc/database/TestServer"
+import { freePort } from "@svc/providers/testing/FreePorts"
 import { Effect, Redacted } from "effect"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
 import { eventually } from "../src/blackbox/Inbox.ts"
@@ -12,15 +12,6 @@ import { openSip } from "../src/sip/SipPhone.ts"
 import * as SipServer from "../src/sip/SipServer.ts"
 import { methodOf, statusOf } from "../src/sip/SipText.ts"
 import { talkOn } from "../src/sip/Talk.ts"
-
-/** A port that is free now, which a server can have again after its end. */
-const freePort = Effect.async<number>((resume) => {
-  const socket = dgram.createSocket("udp4")
-  socket.bind(0, "127.0.0.1", () => {
-    const { port } = socket.address()
-    socket.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 it.scopedLive(
   "after a kill the next start closes the records of SIP calls, answers them with 481, and takes new calls on the same ports",

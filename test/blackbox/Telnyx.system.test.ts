@@ -1,9 +1,9 @@
-import { createServer } from "node:net"
 import { describe, expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import type { EmulatedCall } from "@svc/plugin-telnyx/testing/EmulatedCall"
 import { type EmulatedTelnyx, emulatedTelnyx } from "@svc/plugin-telnyx/testing/EmulatedTelnyx"
 import { mulawToPcm, pcmToMulaw } from "@svc/providers/G711"
+import { freePort } from "@svc/providers/testing/FreePorts"
 import { Effect } from "effect"
 import { at, textAt } from "../src/blackbox/ApiClient.ts"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
@@ -13,14 +13,6 @@ import * as Line from "../src/blackbox/Line.ts"
 import * as ServerProcess from "../src/blackbox/ServerProcess.ts"
 import * as SvcProcess from "../src/blackbox/SvcProcess.ts"
 import { toneEar, toneVoice } from "../src/blackbox/ToneVendor.ts"
-
-const freePort = Effect.async<number>((resume) => {
-  const server = createServer().listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 /** What a phone has heard, as words. */
 const wordsOn = (call: EmulatedCall): string => {

@@ -4,6 +4,8 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { freePort } from "@svc/providers/testing/FreePorts"
+import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -24,18 +26,6 @@ const stages = (): ReadonlyArray<ReadonlyArray<Instruction>> =>
 
 /** The program and arguments of an instruction in JSON form, such as `CMD ["node", "main.js"]`. */
 const command = (rest: string): ReadonlyArray<string> => JSON.parse(rest.slice(rest.indexOf("[")))
-
-const freePort = async (): Promise<number> => {
-  const { createServer } = await import("node:net")
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
-}
 
 /** What .dockerignore keeps out of the build context, and folders of other checkouts. */
 const isInContext = (file: string): boolean =>
@@ -69,7 +59,7 @@ describe("the image", () => {
         SVC_HOST: "0.0.0.0",
         SVC_DATA_DIR: "/data"
       })
-      const port = await freePort()
+      const port = await Effect.runPromise(freePort)
       const part = (name: string) => command(final.find((one) => one.name === name)?.rest ?? "[]")
       const health = part("HEALTHCHECK").map((text) => text.replaceAll("8787", String(port)))
       const isHealthy = () =>

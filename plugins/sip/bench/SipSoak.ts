@@ -6,12 +6,12 @@
  */
 import { fork } from "node:child_process"
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
-import * as net from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { legFormats } from "@svc/providers/Audio"
 import { type CallLeg, Telephony } from "@svc/providers/Telephony"
+import { freePort } from "@svc/providers/testing/FreePorts"
 import { Console, Effect, Random, Schedule, Stream } from "effect"
 import type { RtpMedia } from "../src/rtp/RtpMedia.ts"
 import type { Signaling } from "../src/Signaling.ts"
@@ -31,14 +31,6 @@ import {
 const minutes = Number(process.argv[2] ?? 10)
 /** Longer than the timers of a transaction, and the time in which a silent peer is given up. */
 const settleMs = 90_000
-
-const freePort = Effect.async<number>((resume) => {
-  const server = net.createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const bound = server.address()
-    server.close(() => resume(Effect.succeed(typeof bound === "object" && bound !== null ? bound.port : 0)))
-  })
-})
 
 const freePorts: Effect.Effect<SoakPorts> = Effect.all({ port: freePort, tlsPort: freePort })
 

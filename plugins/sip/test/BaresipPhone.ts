@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import * as net from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { freePorts } from "@svc/providers/testing/FreePorts"
 import { Effect, Schedule, Schema, type Scope } from "effect"
 
 /** Whether the softphone is installed. */
@@ -27,15 +28,6 @@ const socketOnAnyPort = Effect.acquireRelease(
   }),
   (socket) => Effect.sync(() => socket.close())
 )
-
-/** A TCP port that nothing listens on now. */
-export const freePort = Effect.async<number>((resume) => {
-  const server = net.createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    server.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
-  })
-})
 
 const Event = Schema.parseJson(
   Schema.Struct({ type: Schema.optional(Schema.String), param: Schema.optional(Schema.String) })
@@ -83,15 +75,17 @@ const toneFile = (seconds: number): Buffer => {
   return file
 }
 
-/** Starts a softphone, which ends with the scope. */
-export const start = ({
+/** Starts a softphone, which ends with the scope. Fails when another program takes one of its ports. */
+const startOnce = ({
   account = "",
   address,
   config = "",
   source = "loop"
-}: BaresipOptions = {}): Effect.Effect<Baresip, never, Scope.Scope> =>
+}: BaresipOptions): Effect.Effect<Baresip, Error, Scope.Scope> =>
   Effect.gen(function* () {
-    const [listen, control] = [yield* freePort, yield* freePort]
+    // The second port is for SIP over TLS.
+    const listen = yield* freePorts(3)
+    const control = listen + 2
     const folder = yield* Effect.acquireRelease(
       Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-baresip-"))),
       (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
@@ -123,7 +117,7 @@ export const start = ({
       `<${address ?? `sip:phone@127.0.0.1:${listen}`}>${address === undefined ? ";regint=0" : ""}${account}\n`
     )
     writeFileSync(join(folder, "contacts"), "")
-    yield* Effect.acquireRelease(
+    const child = yield* Effect.acquireRelease(
       Effect.sync(() => spawn("baresip", ["-f", folder], { stdio: "ignore" })),
       (child) =>
         Effect.async<void>((resume) => {
@@ -132,17 +126,17 @@ export const start = ({
           child.kill("SIGKILL")
         })
     )
-    const connection = yield* Effect.acquireRelease(
-      Effect.async<net.Socket, Error>((resume) => {
-        const socket = net.connect(control, "127.0.0.1", () => resume(Effect.succeed(socket)))
-        socket.once("error", (error) => resume(Effect.fail(error)))
-      }).pipe(
-        // It has not started yet.
-        Effect.retry(Schedule.spaced("50 millis")),
-        Effect.timeout("10 seconds"),
-        Effect.orDie
-      ),
-      (socket) => Effect.sync(() => socket.destroy())
+    const connect = Effect.async<net.Socket, Error>((resume) => {
+      const socket = net.connect(control, "127.0.0.1", () => resume(Effect.succeed(socket)))
+      socket.once("error", (error) => resume(Effect.fail(error)))
+      return Effect.sync(() => socket.destroy())
+    }).pipe(
+      // It has not started yet.
+      Effect.retry({ schedule: Schedule.spaced("50 millis"), while: () => child.exitCode === null }),
+      Effect.timeoutFail({ duration: "10 seconds", onTimeout: () => new Error("baresip takes no commands") })
+    )
+    const connection = yield* Effect.acquireRelease(Effect.interruptible(connect), (socket) =>
+      Effect.sync(() => socket.destroy())
     )
     let digits = ""
     const events: Array<string> = []
@@ -165,6 +159,10 @@ export const start = ({
       }
     }
   })
+
+/** Starts a softphone, which ends with the scope. */
+export const start = (options: BaresipOptions = {}): Effect.Effect<Baresip, never, Scope.Scope> =>
+  startOnce(options).pipe(Effect.retry({ times: 5 }), Effect.orDie)
 
 /** The offer of an INVITE. */
 export interface Offer {

@@ -1,9 +1,10 @@
 import type * as http from "node:http"
 import * as https from "node:https"
-import { type AddressInfo, createServer } from "node:net"
+import type { AddressInfo } from "node:net"
 import { describe, expect, it } from "@effect/vitest"
 import type { UntimedInput } from "@svc/conversation/Input"
 import { facts } from "@svc/conversation/testing/Script"
+import { freePort } from "@svc/providers/testing/FreePorts"
 import { Effect } from "effect"
 import * as AgentServer from "../../src/agent-server/AgentServer.ts"
 import { AgentServerClient, callStartedMs } from "../../src/agent-server/AgentServerClient.ts"
@@ -172,13 +173,6 @@ describe("the fault of a request to the agent's server", () => {
       }
     }).pipe(Effect.provide(agentServerClient()))
   )
-})
-
-const freePort = Effect.async<number>((resume) => {
-  const server = createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as AddressInfo
-    server.close(() => resume(Effect.succeed(port)))
-  })
 })
 
 const tlsServer = Effect.map(
