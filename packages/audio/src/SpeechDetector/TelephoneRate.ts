@@ -5,6 +5,7 @@ const telephoneRate = 8000
 const cutoff = 3600
 const tapsPerFactor = 8
 
+/** The first half of the taps: the other half has the same ones in the opposite order. */
 const lowPass = (factor: number): Float64Array => {
   const middle = (factor * tapsPerFactor - 1) / 2
   const taps = Float64Array.from({ length: factor * tapsPerFactor }, (_, i) => {
@@ -12,22 +13,50 @@ const lowPass = (factor: number): Float64Array => {
     return (Math.sin(x) / x) * (0.54 + 0.46 * Math.cos((Math.PI * (i - middle)) / (middle + 1)))
   })
   const sum = taps.reduce((total, tap) => total + tap, 0)
-  return taps.map((tap) => tap / sum)
+  return taps.map((tap) => tap / sum).subarray(0, taps.length / 2)
 }
 
 /** Input samples that are filtered at once. */
 const block = 1024
 
-const rounded = (sample: number): number => Math.max(-32_768, Math.min(32_767, Math.round(sample)))
+const rounded = (sample: number): number =>
+  sample >= 32_767 ? 32_767 : sample <= -32_768 ? -32_768 : Math.floor(sample + 0.5)
+
+/** The input of the filter with its block, and what is kept of it. All use the same, which stays in the processor's cache. */
+let input = new Float64Array()
+const kept = new Int16Array(block)
+
+/** Filters the input from `at` on, and keeps `count` samples, one of `factor`. */
+const decimate = (at: number, factor: number, taps: Float64Array, count: number): void => {
+  const x = input
+  const half = taps.length
+  const last = 2 * half - 1
+  for (let n = 0, from = at; n < count; n++, from += factor) {
+    let sum = 0
+    for (let i = 0; i < half; i++) sum += (taps[i] ?? 0) * ((x[from + i] ?? 0) + (x[from + last - i] ?? 0))
+    kept[n] = rounded(sum)
+  }
+}
+
+/** The same for 16 kHz, where the loop over the taps takes longer than the sums. */
+const halve = (at: number, taps: Float64Array, count: number): void => {
+  const x = input
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = taps
+  for (let n = 0, i = at; n < count; n++, i += 2) {
+    const outer = a * ((x[i] ?? 0) + (x[i + 15] ?? 0)) + b * ((x[i + 1] ?? 0) + (x[i + 14] ?? 0))
+    const next = c * ((x[i + 2] ?? 0) + (x[i + 13] ?? 0)) + d * ((x[i + 3] ?? 0) + (x[i + 12] ?? 0))
+    const inner = e * ((x[i + 4] ?? 0) + (x[i + 11] ?? 0)) + f * ((x[i + 5] ?? 0) + (x[i + 10] ?? 0))
+    const middle = g * ((x[i + 6] ?? 0) + (x[i + 9] ?? 0)) + h * ((x[i + 7] ?? 0) + (x[i + 8] ?? 0))
+    kept[n] = rounded(outer + next + inner + middle)
+  }
+}
 
 /** Cuts audio in chunks of any size into frames of 20 ms at 8 kHz. A chunk that is such a frame is not copied. */
 export class TelephoneRate {
   readonly #factor: number
   readonly #taps: Float64Array
-  /** The samples before a block that the filter still needs, and the block. */
-  readonly #input: Float64Array
-  /** What is kept of a block. */
-  readonly #kept: Int16Array
+  /** The samples before the next block that the filter still needs. */
+  readonly #past: Float64Array
   /** Input samples before the next one that is kept. */
   #skip: number
   readonly #frame = new Int16Array(frameLength)
@@ -43,8 +72,8 @@ export class TelephoneRate {
     }
     this.#factor = factor
     this.#taps = factor === 1 ? new Float64Array() : lowPass(factor)
-    this.#input = new Float64Array(factor === 1 ? 0 : this.#taps.length - 1 + block)
-    this.#kept = new Int16Array(factor === 1 ? 0 : Math.ceil(block / factor))
+    this.#past = new Float64Array(factor === 1 ? 0 : 2 * this.#taps.length - 1)
+    if (input.length < this.#past.length + block) input = new Float64Array(this.#past.length + block)
     this.#skip = factor - 1
   }
 
@@ -52,7 +81,7 @@ export class TelephoneRate {
   push(chunk: Int16Array, take: (frame: Int16Array) => void): void {
     if (this.#factor > 1) {
       for (let at = 0; at < chunk.length; at += block) {
-        this.#cut(this.#kept, this.#filter(chunk, at, Math.min(chunk.length, at + block)), take)
+        this.#cut(kept, this.#filter(chunk, at, Math.min(chunk.length, at + block)), take)
       }
     } else if (this.#count === 0 && chunk.length === frameLength) take(chunk)
     else this.#cut(chunk, chunk.length, take)
@@ -73,40 +102,16 @@ export class TelephoneRate {
 
   /** Filters a block of the chunk and keeps every one of `factor` samples. Returns how many. */
   #filter(chunk: Int16Array, from: number, to: number): number {
-    const input = this.#input
-    const kept = this.#kept
-    const taps = this.#taps
     const factor = this.#factor
-    const past = taps.length - 1
+    const past = this.#past
     const count = to - from
-    for (let i = 0; i < count; i++) input[past + i] = chunk[from + i] ?? 0
-    let at = this.#skip
-    let n = 0
-    // Four at once: in one sum each addition waits for the one before.
-    for (; at + 3 * factor < count; at += 4 * factor) {
-      let a = 0
-      let b = 0
-      let c = 0
-      let d = 0
-      for (let i = 0; i < taps.length; i++) {
-        const tap = taps[i] ?? 0
-        a += tap * (input[at + i] ?? 0)
-        b += tap * (input[at + factor + i] ?? 0)
-        c += tap * (input[at + 2 * factor + i] ?? 0)
-        d += tap * (input[at + 3 * factor + i] ?? 0)
-      }
-      kept[n++] = rounded(a)
-      kept[n++] = rounded(b)
-      kept[n++] = rounded(c)
-      kept[n++] = rounded(d)
-    }
-    for (; at < count; at += factor) {
-      let sum = 0
-      for (let i = 0; i < taps.length; i++) sum += (taps[i] ?? 0) * (input[at + i] ?? 0)
-      kept[n++] = rounded(sum)
-    }
-    this.#skip = at - count
-    input.copyWithin(0, count, count + past)
+    input.set(past)
+    input.set(from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to), past.length)
+    const n = Math.ceil((count - this.#skip) / factor)
+    if (factor === 2) halve(this.#skip, this.#taps, n)
+    else decimate(this.#skip, factor, this.#taps, n)
+    this.#skip += n * factor - count
+    for (let i = 0; i < past.length; i++) past[i] = input[count + i] ?? 0
     return n
   }
 }
