@@ -1,39 +1,35 @@
-import { codecOf } from "@svc/audio/Codec"
-import { type AudioFormat, frameBytes, frameSamples } from "@svc/providers/Audio"
+import { type AudioFormat, frameSamples } from "@svc/providers/Audio"
 
 /** Frames that are kept at most: 10 s. */
 const mostFrames = 500
 /** Frames for which there is room at first; it is doubled when needed. */
-const firstFrames = 64
+const firstFrames = 32
 
 /**
- * The caller's audio that speech-to-text may have to hear again: the last 10 s at most, in the leg's format, with the voice
- * activity of each frame. Frames are numbered from 0 on.
+ * The caller's audio that speech-to-text may have to hear again: the last 10 s at most, with the voice activity of each frame.
+ * Frames are numbered from 0 on.
  */
 export class HeardAudio {
   /** The number of the oldest frame that is kept, and of the next one to come. */
   start = 0
   end = 0
-  readonly #codec
-  readonly #bytesPerFrame: number
+  /** Samples in a frame. */
+  readonly #length: number
   /** A ring of frames, a power of two long. */
-  #bytes: Uint8Array
+  #samples: Int16Array
   #speech: Uint8Array
-  readonly #frame: Int16Array
 
   constructor(format: AudioFormat) {
-    this.#codec = codecOf(format)
-    this.#bytesPerFrame = frameBytes(format)
-    this.#bytes = new Uint8Array(firstFrames * this.#bytesPerFrame)
+    this.#length = frameSamples(format)
+    this.#samples = new Int16Array(firstFrames * this.#length)
     this.#speech = new Uint8Array(firstFrames)
-    this.#frame = new Int16Array(frameSamples(format))
   }
 
   push(frame: Int16Array, isSpeech: boolean): void {
     if (this.end - this.start === mostFrames) this.start++
     if (this.end - this.start === this.#speech.length) this.#grow()
     const at = this.#at(this.end)
-    this.#codec.encode(frame, 0, Math.min(frame.length, this.#frame.length), this.#bytes, at * this.#bytesPerFrame)
+    this.#samples.set(frame.length > this.#length ? frame.subarray(0, this.#length) : frame, at * this.#length)
     this.#speech[at] = isSpeech ? 1 : 0
     this.end++
   }
@@ -43,10 +39,10 @@ export class HeardAudio {
     this.start = Math.max(this.start, Math.min(frame, this.end))
   }
 
-  /** One of the frames that are kept; valid until the next call. */
+  /** One of the frames that are kept; valid until the next one is pushed. */
   frame(number: number): Int16Array {
-    this.#codec.decode(this.#bytes, this.#at(number) * this.#bytesPerFrame, this.#frame.length, this.#frame, 0)
-    return this.#frame
+    const from = this.#at(number) * this.#length
+    return this.#samples.subarray(from, from + this.#length)
   }
 
   /** Whether the caller spoke in a frame that is kept. */
@@ -55,19 +51,18 @@ export class HeardAudio {
   }
 
   #at(number: number): number {
-    return number % this.#speech.length
+    return number & (this.#speech.length - 1)
   }
 
   #grow(): void {
-    const [bytes, speech] = [this.#bytes, this.#speech]
-    const size = this.#bytesPerFrame
-    const oldAt = (number: number) => number % speech.length
-    this.#bytes = new Uint8Array(2 * bytes.length)
+    const [samples, speech] = [this.#samples, this.#speech]
+    const length = this.#length
+    this.#samples = new Int16Array(2 * samples.length)
     this.#speech = new Uint8Array(2 * speech.length)
     for (let number = this.start; number < this.end; number++) {
-      const from = oldAt(number)
-      this.#bytes.set(bytes.subarray(from * size, (from + 1) * size), this.#at(number) * size)
-      this.#speech[this.#at(number)] = speech[from] ?? 0
+      const old = number & (speech.length - 1)
+      this.#samples.set(samples.subarray(old * length, (old + 1) * length), this.#at(number) * length)
+      this.#speech[this.#at(number)] = speech[old] ?? 0
     }
   }
 }
