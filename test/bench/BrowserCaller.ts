@@ -24,6 +24,9 @@ const onWire = (samples: Int16Array): Buffer => {
   return Buffer.concat([header, mask, payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0))])
 }
 
+const sizeOf = (data: WebSocket.RawData): number =>
+  Array.isArray(data) ? data.reduce((total, part) => total + part.length, 0) : data.byteLength
+
 /** What is sent in each 20 ms, if anything. */
 type Messages = ReadonlyArray<Buffer | undefined>
 
@@ -150,7 +153,7 @@ export class BrowserCaller implements BenchCaller {
         this.options.figures.answer.add(now - this.askedAt)
         this.askedAt = 0
       }
-      this.utterance.frame(now)
+      for (let bytes = sizeOf(data); bytes > 0; bytes -= 640) this.utterance.frame(now)
       return
     }
     const message: { readonly event: string; readonly [field: string]: unknown } = JSON.parse(String(data))

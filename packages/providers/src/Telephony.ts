@@ -105,6 +105,12 @@ export interface CallLeg {
    * The engine estimates with it what was played. Absent: 0.
    */
   readonly playoutDelayMs?: number
+  /**
+   * How much audio the leg takes before it is played, in milliseconds from 0 to 200: it keeps it, plays it at its pace and
+   * drops it on `clear`. The engine then sends half as much at a time, which costs fewer messages, and keeps the other half
+   * ahead. Absent: 0.
+   */
+  readonly aheadMs?: number
   /** Whether the leg emits `Dtmf`. Absent: true. False: the engine listens for the tones in its audio. */
   readonly keyEvents?: boolean
   /** Absent where the network does not tell: the engine counts the packets itself. Also after the end of the call. Synchronous; must not throw. */
@@ -112,8 +118,8 @@ export interface CallLeg {
   /** Installs the only listener. Events from before are delivered to it first, in order. */
   readonly listen: (listener: (event: CallEvent) => void) => void
   /**
-   * Sends one 20 ms frame in the leg's format. The caller reuses the bytes. The engine sets the pace; the leg does not
-   * queue. It may be called within the listener of any leg.
+   * Sends one 20 ms frame in the leg's format; with `aheadMs` one or several. The caller reuses the bytes. The engine sets
+   * the pace; the leg does not queue. It may be called within the listener of any leg.
    */
   readonly send: (frame: Uint8Array) => void
   /**

@@ -14,6 +14,9 @@ const audioBytes = frameBytes(format)
 /** The most frames in a message: those before a sound that the page holds back, 300 ms, and the first of the sound. */
 const mostFrames = 16
 
+/** How much of the agent's audio the page has before it is played, in ms: in messages of 60 ms, and 60 ms against jitter. */
+const aheadMs = 120
+
 /** Close codes of the socket that the page explains. */
 export const closeCodes = {
   /** The page was replaced by a reconnection of its own. */
@@ -247,6 +250,7 @@ export class BrowserCall {
     return {
       format,
       marks: "exact",
+      aheadMs,
       listen: (listener) => {
         this.#listener = listener
         for (const event of this.#backlog.splice(0)) listener(event)

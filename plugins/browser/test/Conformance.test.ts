@@ -1,11 +1,14 @@
-import { frameMs } from "@svc/providers/Audio"
+import { frameBytes, frameMs } from "@svc/providers/Audio"
 import type { Telephony } from "@svc/providers/Telephony"
 import { makeHostDouble } from "@svc/providers/testing/HostDouble"
 import type { PhoneCall } from "@svc/providers/testing/Phone"
 import { telephonySuite } from "@svc/providers/testing/TelephonySuite"
 import { Effect, Layer, type Scope } from "effect"
+import { format } from "../src/BrowserCall.ts"
 import * as BrowserTelephony from "../src/BrowserTelephony.ts"
 import { connected, openLink, type PageSocket } from "./TestPage.ts"
+
+const audioBytes = frameBytes(format)
 
 const stateOf = ({ closedWith, events }: PageSocket): ReturnType<PhoneCall["state"]> => {
   if (events.includes("refused")) return "rejected"
@@ -21,8 +24,9 @@ const phoneOf = (socket: PageSocket): Effect.Effect<PhoneCall, never, Scope.Scop
     const played: Array<Uint8Array> = []
     let waiting: Array<Uint8Array | string> = []
     socket.onReceived = (received) => {
-      if (received instanceof Uint8Array) waiting.push(received)
-      else if (received.event === "mark") waiting.push(String(received["name"]))
+      if (received instanceof Uint8Array) {
+        for (let at = 0; at < received.length; at += audioBytes) waiting.push(received.subarray(at, at + audioBytes))
+      } else if (received.event === "mark") waiting.push(String(received["name"]))
       else if (received.event === "clear") waiting = []
     }
     const confirmMarks = () => {

@@ -8,6 +8,7 @@ import { EchoGuard } from "./EchoGuard.ts"
 import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
 import { type MarkedLeg, PlaybackMarks, unmarkedLeg } from "./PlaybackMarks.ts"
 import { ReceivePath } from "./ReceivePath.ts"
+import { SentAhead } from "./SentAhead.ts"
 
 /** Frames after an end of turn in which speech reported by the detector belongs to the finished turn: 300 ms. */
 const hangoverFrames = 15
@@ -44,7 +45,8 @@ export class CallMedia implements FrameSource {
   private readonly codec: Codec
   private readonly playout: Playout
   private readonly marks: PlaybackMarks
-  private readonly frame: Uint8Array
+  private readonly frameBytes: number
+  private readonly ahead: SentAhead
   private readonly received: ReceivePath
   private readonly echo: EchoGuard
   private readonly sent: SentFrames
@@ -78,11 +80,14 @@ export class CallMedia implements FrameSource {
     readonly send: (frame: Uint8Array) => void
     /** What the leg says about playing; absent: audio is played when it is sent. */
     readonly leg?: MarkedLeg
+    /** How much audio the leg takes ahead of time, in milliseconds: `send` gets several frames at once. Absent: 0. */
+    readonly aheadMs?: number | undefined
     readonly detector: VoiceActivityDetector
     readonly listener: MediaListener
   }) {
     this.codec = codecOf(options.format)
-    this.frame = new Uint8Array(frameBytes(options.format))
+    this.frameBytes = frameBytes(options.format)
+    this.ahead = new SentAhead(this.frameBytes, options.aheadMs ?? 0)
     this.sentPcm = new Int16Array(frameSamples(options.format))
     this.sent = new SentFrames(this.sentPcm.length)
     this.wheel = options.wheel
@@ -122,7 +127,7 @@ export class CallMedia implements FrameSource {
 
   /** Takes audio of the caller, any number of bytes; with both numbers it is a packet. See `CallEvent`. */
   receive(bytes: Uint8Array, sequence?: number, timestamp?: number): void {
-    const frames = Math.floor(bytes.length / this.frame.length)
+    const frames = Math.floor(bytes.length / this.frameBytes)
     if (frames > 1 && sequence === undefined) this.sent.arrive(frames, this.now())
     this.received.receive(bytes, sequence, timestamp)
   }
@@ -160,7 +165,7 @@ export class CallMedia implements FrameSource {
     if (this.stopped || on === this.suspended) return
     this.suspended = on
     if (on) {
-      this.wheel.leave(this)
+      this.leaveWheel()
       this.hangover = hangoverFrames
       this.unfound = false
       this.setSpeaking(false)
@@ -248,7 +253,7 @@ export class CallMedia implements FrameSource {
   }
 
   private refillPlayout(): void {
-    while (this.overflow.length > 0 && this.playout.room >= this.frame.length) {
+    while (this.overflow.length > 0 && this.playout.room >= this.frameBytes) {
       const next = this.overflow.shift()
       if (next !== undefined) this.put(next)
     }
@@ -272,19 +277,32 @@ export class CallMedia implements FrameSource {
     return this.playout.onDrained(callback)
   }
 
-  /** Sends one frame; called by the wheel. */
+  /** Sends what is due, one frame or several, and takes note of the frame whose time has come; called by the wheel. */
   tick(): boolean {
-    if (this.stopped || !this.playout.read(this.frame)) return false
-    if (this.fadesIn) this.fadeIn()
-    this.send(this.frame)
-    this.codec.decode(this.frame, 0, this.sentPcm.length, this.sentPcm, 0)
+    if (this.stopped) return false
+    if (this.ahead.begin()) this.sendMessage()
+    const frame = this.ahead.next()
+    if (frame === undefined) return false
+    this.codec.decode(frame, 0, this.sentPcm.length, this.sentPcm, 0)
     this.sent.put(this.sentPcm, this.now())
     // The peer does not hear that this process is late.
     this.echo.sent(this.sentPcm, Math.min(this.now(), this.wheel.nextSent))
-    this.tap?.sent(this.frame)
-    if (this.overflow.length > 0) this.refillPlayout()
-    this.marks.frameSent()
+    this.tap?.sent(frame)
     return true
+  }
+
+  private sendMessage(): void {
+    const { ahead, playout } = this
+    const before = ahead.count
+    for (let room = ahead.room; room !== undefined && playout.read(room); room = ahead.room) {
+      if (this.fadesIn) this.fadeIn(room)
+      ahead.add()
+      if (this.overflow.length > 0) this.refillPlayout()
+    }
+    const message = ahead.take()
+    if (message === undefined) return
+    this.send(message)
+    this.marks.sent(ahead.count - before, this.now() + before * frameMs)
   }
 
   /** The leg reported the outcome of a mark. */
@@ -297,15 +315,20 @@ export class CallMedia implements FrameSource {
     this.overflow = []
     this.held = false
     const cuts = this.playout.clear(this.marks.cut())
-    this.wheel.leave(this)
+    this.leaveWheel()
     return cuts
   }
 
   /** The same, but keeps the audio until `resume` or `clear`. */
   hold(): ReadonlyArray<Cut> {
     this.held = true
-    this.wheel.leave(this)
+    this.leaveWheel()
     return this.playout.hold(this.marks.cut())
+  }
+
+  private leaveWheel(): void {
+    this.wheel.leave(this)
+    this.ahead.clear()
   }
 
   /** Goes on with the audio that was held, from the beginning of the word that was cut. */
@@ -319,9 +342,9 @@ export class CallMedia implements FrameSource {
   }
 
   /** Speech that goes on within a sound does not begin with a click. */
-  private fadeIn(): void {
+  private fadeIn(frame: Uint8Array): void {
     this.fadesIn = false
-    const { codec, frame, sentPcm } = this
+    const { codec, sentPcm } = this
     codec.decode(frame, 0, sentPcm.length, sentPcm, 0)
     const ramp = Math.min(fadeSamples, sentPcm.length)
     for (let n = 0; n < ramp; n++) sentPcm[n] = Math.round(((sentPcm[n] ?? 0) * n) / ramp)
@@ -334,7 +357,7 @@ export class CallMedia implements FrameSource {
     this.stopped = true
     this.overflow = []
     this.marks.stop()
-    this.wheel.leave(this)
+    this.leaveWheel()
     this.received.stop()
     this.detector.close?.()
   }

@@ -78,14 +78,18 @@ export class PlaybackMarks implements FrameSource {
     this.#kind = options.leg.marks()
   }
 
-  /** A frame of the playout buffer was sent. Reports what it started, and what is played by now. */
-  frameSent(): void {
-    const now = this.#now()
+  /**
+   * Frames of the playout buffer were sent, of which the first is played at `at` at the earliest. Reports what they started,
+   * and what is played by now.
+   */
+  sent(frames: number, at: number): void {
     const before = this.#sent
     this.#sent = this.#playout.position
-    const isFirst = now > this.#times.latest + 2 * frameMs
-    const due = this.#times.add(this.#sent, now)
-    this.#framesSinceMark++
+    const isFirst = at > this.#times.latest + 2 * frameMs
+    const length = (this.#sent - before) / frames
+    let due = at
+    for (let n = 1; n <= frames; n++) due = this.#times.add(before + n * length, at + (n - 1) * frameMs)
+    this.#framesSinceMark += frames
     const isDry = this.#framesSinceMark >= dryMarkFrames && !this.#playout.pending
     if (isFirst || isDry || this.#framesSinceMark >= markEveryFrames || this.#playout.sentEndSince(before))
       this.#mark(due)

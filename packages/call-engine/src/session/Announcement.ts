@@ -42,6 +42,7 @@ export const begin = (options: {
       now: ticker.now,
       send: leg.send,
       leg: { marks: () => leg.marks ?? "none", mark: leg.mark, delayMs: leg.playoutDelayMs ?? 0 },
+      aheadMs: leg.aheadMs,
       detector: { push: () => "silence" },
       listener: {
         onFrame: () => {},

@@ -160,6 +160,7 @@ export const connect = (options: {
       now: services.ticker.now,
       send: leg.send,
       leg: { marks: () => leg.marks ?? "none", mark: leg.mark, delayMs: leg.playoutDelayMs ?? 0 },
+      aheadMs: leg.aheadMs,
       detector: services.voiceActivity(sampleRate),
       listener: {
         onCleanFrame: (frame) => recognition.push(frame),

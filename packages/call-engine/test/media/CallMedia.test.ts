@@ -4,6 +4,76 @@ import { frame, MediaBench, second } from "./MediaBench.ts"
 
 const numbered = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, i) => (i % 30_000) + 1)
 
+describe("CallMedia, outbound audio to a leg with aheadMs", () => {
+  it("is sent in messages of half of that, and is recorded and counts as played at its time", () => {
+    const b = new MediaBench(120)
+    const recorded: Array<number> = []
+    b.media.record({ received: () => {}, sent: () => recorded.push(b.now) })
+    b.media.begin("a", "Hello")
+    b.write(10 * frame)
+    b.media.end()
+    expect(b.frames.map(({ length }) => length / frame)).toEqual([6])
+    b.run(20)
+    expect(b.frames.map(({ length }) => length / frame)).toEqual([6, 3, 1])
+    expect(b.sent).toEqual(numbered(10 * frame))
+    expect(recorded.length).toBe(10)
+    expect(recorded.at(-1)).toBe(160)
+    expect(b.log).toEqual(["started a", "played a"])
+    expect(b.wheel.idle).toBe(true)
+  })
+
+  it("does not count as played before its time", () => {
+    const b = new MediaBench(120)
+    b.media.begin("a", "Hello")
+    b.write(6 * frame)
+    b.media.end()
+    b.run(5)
+    expect(b.log).toEqual(["started a"])
+    b.run(2)
+    expect(b.log).toEqual(["started a", "played a"])
+  })
+
+  it("is not recorded after clear, and is cut where the leg has played it", () => {
+    const b = new MediaBench(120)
+    let recorded = 0
+    b.media.record({ received: () => {}, sent: () => recorded++ })
+    b.media.begin("a", "ab cd ef gh")
+    b.write(22 * frame)
+    for (const characters of [2, 5, 8, 11]) b.media.align(characters, 2 * characters * frame)
+    b.run(6)
+    const before = recorded
+    const [cut] = b.media.clear()
+    expect(b.frames.reduce((total, { length }) => total + length / frame, 0)).toBe(12)
+    expect(before).toBeLessThanOrEqual(7)
+    // Two frames a character: of 12 frames that were sent, "ab cd " in full, 6 to 7 were played.
+    expect(cut?.played.trim()).toBe("ab")
+    b.run(5)
+    expect(recorded).toBe(before)
+    expect(b.frames.length).toBe(3)
+  })
+
+  it("goes on with the word that was cut, once, after it was held", () => {
+    const b = new MediaBench(120)
+    b.media.begin("a", "abcde fghij")
+    b.write(22 * frame)
+    b.media.align(11, 22 * frame)
+    b.media.end()
+    b.run(8)
+    const heldAfter = b.sent.length
+    b.media.hold()
+    b.run(10)
+    expect(b.sent.length).toBe(heldAfter)
+    b.media.resume()
+    b.run(40)
+    // The frames of the second word again, of which the first samples fade in.
+    const second = b.sent.slice(heldAfter)
+    expect(second.length % frame).toBe(0)
+    expect(second.at(-1)).toBe(22 * frame)
+    expect(second.slice(frame)).toEqual(numbered(22 * frame).slice(-(second.length - frame)))
+    expect(b.log).toEqual(["started a", "started a", "played a"])
+  })
+})
+
 describe("CallMedia, outbound audio", () => {
   it("is sent at once in 20 ms frames, and onStarted and onPlayed are called after an utterance's first and last frame", () => {
     const b = new MediaBench()

@@ -23,9 +23,10 @@ export class MediaBench {
   readonly wheel = new FrameWheel(() => {})
   readonly media: CallMedia
 
-  constructor() {
+  constructor(aheadMs?: number) {
     this.media = new CallMedia({
       format: pcm8k,
+      aheadMs,
       wheel: this.wheel,
       now: () => this.now,
       send: (bytes) => this.frames.push(new Int16Array(bytes.slice().buffer)),

@@ -95,6 +95,7 @@ export const fencedLeg =
       },
       ...(leg.carrierCallId === undefined ? {} : { carrierCallId: leg.carrierCallId }),
       ...(leg.keyEvents === undefined ? {} : { keyEvents: leg.keyEvents }),
+      ...(leg.aheadMs === undefined ? {} : { aheadMs: leg.aheadMs }),
       ...(leg.playoutDelayMs === undefined ? {} : { playoutDelayMs: leg.playoutDelayMs }),
       ...(leg.quality && { quality }),
       mark: fence((name: string) => leg.mark(name)),

@@ -17,10 +17,10 @@ const legMethods = fields("a call leg", {
   carrierCallId: "string or undefined"
 })
 
-const playoutDelay = (value: unknown): Problem =>
-  value === undefined || (typeof value === "number" && value >= 0 && value <= 3000)
+const milliseconds = (name: string, most: number, value: unknown): Problem =>
+  value === undefined || (typeof value === "number" && value >= 0 && value <= most)
     ? undefined
-    : "the playoutDelayMs of a call leg must be a number from 0 to 3000"
+    : `the ${name} of a call leg must be a number from 0 to ${most}`
 
 const formatProblem = (of: string, format: unknown): Problem =>
   isRecord(format)
@@ -44,7 +44,8 @@ export const callLeg: Check = (value) => {
     (value["marks"] === undefined
       ? undefined
       : oneOf("the marks of a call leg", ["exact", "echoed", "none"], value["marks"])) ??
-    playoutDelay(value["playoutDelayMs"])
+    milliseconds("playoutDelayMs", 3000, value["playoutDelayMs"]) ??
+    milliseconds("aheadMs", 200, value["aheadMs"])
   )
 }
 

@@ -281,6 +281,9 @@ describe("a telephone network that", () => {
     { ...leg, playoutDelayMs: -1 },
     { ...leg, playoutDelayMs: 60_000 },
     { ...leg, playoutDelayMs: Number.NaN },
+    { ...leg, aheadMs: -20 },
+    { ...leg, aheadMs: 220 },
+    { ...leg, aheadMs: "100" },
     { ...leg, carrierCallId: 7 }
   ]
 
@@ -343,11 +346,12 @@ describe("a telephone network that", () => {
     expect(fencedLeg("net")(leg).quality).toBeUndefined()
   })
 
-  it("declares playback marks declares them for legs that name none, and a leg passes its playoutDelayMs on", () => {
+  it("declares playback marks declares them for legs that name none, and a leg passes its playoutDelayMs and aheadMs on", () => {
     expect(fencedLeg("net", "echoed")(leg).marks).toBe("echoed")
-    expect(fencedLeg("net", "echoed")({ ...leg, marks: "none", playoutDelayMs: 120 })).toMatchObject({
+    expect(fencedLeg("net", "echoed")({ ...leg, marks: "none", playoutDelayMs: 120, aheadMs: 100 })).toMatchObject({
       marks: "none",
-      playoutDelayMs: 120
+      playoutDelayMs: 120,
+      aheadMs: 100
     })
   })
 

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { frameBytes } from "../Audio.ts"
+import { frameBytes, frameMs } from "../Audio.ts"
 import type { CallEvent, CallLeg, Telephony } from "../Telephony.ts"
 import { type Check, must, mustNotThrow } from "./Check.ts"
 import {
@@ -64,6 +64,29 @@ export const audioChecks = ({ check, eventually, quiet }: TelephonyHarness): Rea
       const got = labelsIn(phone.heard())
       yield* must(same(got, wanted), `the phone played the frames ${got} instead of ${wanted}`)
     })
+  ),
+  check(
+    "a leg with aheadMs plays all frames of one send in order, and a mark after the last of them",
+    ({ connect, telephony }) =>
+      Effect.gen(function* () {
+        const { events, leg, phone } = yield* connect
+        if (leg.aheadMs === undefined) return
+        const frames = Math.floor(leg.aheadMs / frameMs)
+        const wanted = labelsOf(leg.format, 0, frames)
+        const size = frameBytes(leg.format)
+        const message = new Uint8Array(frames * size)
+        for (let index = 0; index < frames; index++) message.set(labelled(leg.format, index), index * size)
+        yield* mustNotThrow("send", () => leg.send(message))
+        yield* mustNotThrow("mark", () => leg.mark("all"))
+        message.fill(0xff)
+        yield* eventually("the last frame", () => labelsIn(phone.heard()).includes(wanted.at(-1) ?? 0))
+        const got = labelsIn(phone.heard())
+        yield* must(same(got, wanted), `the phone played the frames ${got} instead of ${wanted}`)
+        if (hasMarks({ leg, telephony })) {
+          yield* eventually("the mark", () => marks(events).length > 0)
+          yield* must(same(marks(events), ["all played"]), `it emitted the marks ${marks(events).join(", ")}`)
+        }
+      })
   ),
   check("a mark is confirmed as played after the audio before it", ({ connect, telephony }) =>
     Effect.gen(function* () {

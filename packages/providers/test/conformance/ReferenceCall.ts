@@ -1,5 +1,5 @@
 import { type Clock, Deferred, Effect, Fiber, type Scope } from "effect"
-import type { AudioFormat } from "../../src/Audio.ts"
+import { type AudioFormat, frameBytes } from "../../src/Audio.ts"
 import type { CallEvent, CallLeg, TransferState } from "../../src/Telephony.ts"
 import type { PhoneCall } from "../../src/testing/Phone.ts"
 import type { MessagingBug } from "./ReferenceMessaging.ts"
@@ -34,6 +34,7 @@ export type TelephonyBug =
   | "drops events from before listen"
   | "keeps a reference to frames"
   | "reorders the agent's audio"
+  | "plays one frame of a message"
   | "confirms marks too early"
   | "never confirms marks"
   | "confirms cleared marks as played"
@@ -157,6 +158,16 @@ export const makeReferenceCall = (
   }
   queues.push((item) => queue.push(item))
 
+  const enqueueFrame = (item: Item) => {
+    if (!is("reorders the agent's audio")) return enqueue(item)
+    if (held === undefined) held = item
+    else {
+      enqueue(item)
+      enqueue(held)
+      held = undefined
+    }
+  }
+
   const emitProgress = (progress: TransferState) => {
     if (is("emits no outcome of a transfer") && progress !== "ringing") return
     emit({ _tag: "TransferProgress", state: progress })
@@ -195,6 +206,7 @@ export const makeReferenceCall = (
   }
   const legIn = (format: AudioFormat): CallLeg => ({
     format,
+    aheadMs: 100,
     listen: (installed) => {
       listener = installed
       for (const event of backlog) installed(event)
@@ -206,13 +218,10 @@ export const makeReferenceCall = (
         if (is("throws after Ended")) throw new Error("no call")
         return
       }
-      const item = { frame: is("keeps a reference to frames") ? frame : frame.slice() }
-      if (!is("reorders the agent's audio")) return enqueue(item)
-      if (held === undefined) held = item
-      else {
-        enqueue(item)
-        enqueue(held)
-        held = undefined
+      const audio = is("keeps a reference to frames") ? frame : frame.slice()
+      const size = frameBytes(format)
+      for (let at = 0; at < audio.length; at += size) {
+        if (at === 0 || !is("plays one frame of a message")) enqueueFrame({ frame: audio.subarray(at, at + size) })
       }
     },
     mark: (name) => {

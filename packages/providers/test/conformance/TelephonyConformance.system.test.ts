@@ -65,6 +65,7 @@ const stopsRinging = "dial stops the ringing within 50 ms when it is interrupted
 const passesEarly = "dial passes the audio before the answer to onEarlyMedia if earlyMedia is declared"
 const endsEarly = "early media ends with dial, and the leg does not emit it again"
 const numbered = "a leg numbers every packet or none, with timestamps that count samples, also in pauses"
+const messages = "a leg with aheadMs plays all frames of one send in order, and a mark after the last of them"
 const wholeSamples = "a leg emits whole samples in each declared format"
 const dialling = [
   passesEarly,
@@ -139,6 +140,7 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "emits incomplete frames": ["a leg emits the caller's audio completely and in order", wholeSamples],
   "drops events from before listen": ["listen delivers the events from before it first and in order"],
   "keeps a reference to frames": [
+    messages,
     "send plays frames in order and does not keep a reference to them",
     "a mark is confirmed as played after the audio before it",
     "after clear a mark is confirmed as played only if all audio before it was played",
@@ -148,19 +150,22 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
     dialConnects
   ],
   "reorders the agent's audio": [
+    messages,
     "send plays frames in order and does not keep a reference to them",
     "a mark is confirmed as played after the audio before it",
     "keeps two concurrent calls separate",
     dialConnects
   ],
+  "plays one frame of a message": [messages],
   "confirms marks too early": [
     "after clear a mark is confirmed as played only if all audio before it was played",
     "a leg emits Ended with cause hangup once and last when the caller hangs up",
     "a leg emits Ended once and last when the connection breaks"
   ],
-  "confirms marks twice": ["a mark is confirmed as played after the audio before it", marksOnce],
+  "confirms marks twice": [messages, "a mark is confirmed as played after the audio before it", marksOnce],
   "confirms cleared marks in reverse order": [marksOnce],
   "never confirms marks": [
+    messages,
     "a mark is confirmed as played after the audio before it",
     marksOnce,
     "after clear a mark is confirmed as played only if all audio before it was played"
