@@ -15,8 +15,8 @@ import { table } from "./Table.ts"
 import { type Line, quantile, verdictOf } from "./Verdict.ts"
 
 /**
- * `npm run bench:chat`: the time to the first token of a streamed completion through Svc and of its model's server alone,
- * both asked in turn in one run. What is judged is the first rate. The exit code is 1 when the budget is missed, or the
+ * `npm run bench:chat`: the time to the first token of a streamed completion through Svc, of its model's server alone, and
+ * through a process that only hands requests and answers on, all asked in turn in one run. What is judged is the first rate. The exit code is 1 when the budget is missed, or the
  * bench could not run.
  */
 
@@ -57,6 +57,7 @@ const options = Effect.try({
 /** What one round of a rate showed. */
 interface RoundFigures {
   readonly alone: ChatBurstFigures
+  readonly proxied: ChatBurstFigures
   readonly through: ChatBurstFigures
   readonly server: ProcessFigures
 }
@@ -67,16 +68,18 @@ const linesOf = (rate: number, rounds: ReadonlyArray<RoundFigures>, isJudged: bo
     const others = rounds.map(of)
     return { what: `${rate} a second: ${what}`, figure: quantile(others, 0.5), others, unit }
   }
-  const added = (share: number) => (round: RoundFigures) =>
-    quantile(round.through.added, share) - quantile(round.alone.added, share)
+  const addedBy = (by: "proxied" | "through", share: number) => (round: RoundFigures) =>
+    quantile(round[by].added, share) - quantile(round.alone.added, share)
   return [
     line("upstream alone p50", "ms", ({ alone }) => quantile(alone.added, 0.5)),
     line("upstream alone p99", "ms", ({ alone }) => quantile(alone.added, 0.99)),
     line("through Svc p50", "ms", ({ through }) => quantile(through.added, 0.5)),
     line("through Svc p99", "ms", ({ through }) => quantile(through.added, 0.99)),
     line("through Svc max", "ms", ({ through }) => Math.max(...through.added)),
-    line("added by Svc p50", "ms", added(0.5)),
-    { ...line("added by Svc p99", "ms", added(0.99)), ...(isJudged && { budget: { must: 5, goal: 2 } }) },
+    line("added by a bare proxy p50", "ms", addedBy("proxied", 0.5)),
+    line("added by a bare proxy p99", "ms", addedBy("proxied", 0.99)),
+    line("added by Svc p50", "ms", addedBy("through", 0.5)),
+    { ...line("added by Svc p99", "ms", addedBy("through", 0.99)), ...(isJudged && { budget: { must: 5, goal: 2 } }) },
     line("completions through Svc", "", ({ through }) => through.completions),
     line("CPU of the server per completion", "ms", ({ server, through }) => server.cpuMs / through.completions),
     line(
@@ -104,6 +107,11 @@ const program = Effect.gen(function* () {
   const load = yield* Child.start<ChatLoadRequests>("ChatLoadProcess.ts", { built: true })
   const upstream = yield* Child.start<UpstreamRequests>("ChatUpstreamProcess.ts", { built: true })
   const bare = yield* upstream.request("address")
+  const proxy = yield* Child.start<UpstreamRequests>("ChatProxyProcess.ts", {
+    built: true,
+    env: { SVC_BENCH_URL: bare.url }
+  })
+  const limit = yield* proxy.request("address")
   const svc = yield* Child.start<ApiServerRequests>("ApiServerProcess.ts", {
     built: true,
     flags: [youngGeneration, ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])],
@@ -129,17 +137,18 @@ const program = Effect.gen(function* () {
       return figures
     })
   yield* Console.error("warming up …")
-  yield* burst([bare.url, url], { rate: Math.max(...rates) }, 5000)
+  yield* burst([bare.url, limit.url, url], { rate: Math.max(...rates) }, 5000)
   const lines: Array<Line> = []
   for (const [index, rate] of rates.entries()) {
     yield* Console.error(`measuring ${rate} a second …`)
     const figures: Array<RoundFigures> = []
     for (let round = 0; round < rounds; round++) {
       yield* svc.request("measure")
-      const [alone, through] = yield* burst([bare.url, url], { rate }, seconds * 1000)
+      const [alone, proxied, through] = yield* burst([bare.url, limit.url, url], { rate }, seconds * 1000)
       const server = yield* svc.request("figures")
-      if (alone === undefined || through === undefined) return yield* new Child.BenchFailed({ message: "no figures" })
-      figures.push({ alone, through, server })
+      if (alone === undefined || proxied === undefined || through === undefined)
+        return yield* new Child.BenchFailed({ message: "no figures" })
+      figures.push({ alone, proxied, through, server })
     }
     lines.push(...linesOf(rate, figures, index === 0))
   }
