@@ -15,12 +15,16 @@ const messageFrames = 5
 /** Frames of the first message after a pause: 20 ms more than are played until the next one comes, against jitter. */
 const firstFrames = 6
 
+/** What a carrier takes before it is played, in milliseconds: the engine then sends 100 ms at a time. */
+export const aheadMs = 200
+
 /** How long the frames of a message that is not full wait for more, in milliseconds. */
 export const flushAfterMs = 60
 
 /**
- * The audio and the marks on their way to a carrier, in messages of 100 ms. A mark keeps its place between the frames. After
- * a pause 20 ms more are collected, so that the carrier does not run out of audio between two messages.
+ * The audio and the marks on their way to a carrier, in messages of 100 ms. A mark keeps its place between the frames. What
+ * comes ahead of time, several frames at once, is a message. Single frames are collected, after a pause 20 ms more, so that the
+ * carrier does not run out of audio between two messages.
  *
  * Marks have other names on the wire than in the engine, because carriers confirm marks that `clear` has dropped like those
  * that were played. The engine gets one confirmation of each: `cleared` from `clear`, `played` when the carrier confirms it.
@@ -61,9 +65,13 @@ export class BatchedMedia {
     this.#connection = connection
   }
 
-  /** Takes a frame, whose bytes may be reused. */
+  /** Takes one frame or several, whose bytes may be reused. */
   send(frame: Uint8Array): void {
     if (this.#connection === undefined) return
+    if (frame.length > this.#frameBytes) {
+      this.#sendAtOnce(frame)
+      return
+    }
     this.#chunk.set(frame.subarray(0, this.#frameBytes), this.#chunkFrames * this.#frameBytes)
     this.#chunkFrames++
     this.#frames++
@@ -79,6 +87,18 @@ export class BatchedMedia {
       )
       return
     }
+    this.#flush()
+    this.#target = messageFrames
+  }
+
+  /** Sends frames with those that were collected. */
+  #sendAtOnce(frames: Uint8Array): void {
+    const collected = this.#chunkFrames * this.#frameBytes
+    const message = new Uint8Array(collected + frames.length)
+    message.set(this.#chunk.subarray(0, collected))
+    message.set(frames, collected)
+    this.#chunkFrames = 0
+    this.#waiting.push(message)
     this.#flush()
     this.#target = messageFrames
   }

@@ -47,6 +47,29 @@ describe("BatchedMedia", () => {
     })
   )
 
+  it.effect(
+    "sends several frames at once as a message, with those that were collected before, and marks after it",
+    () =>
+      Effect.gen(function* () {
+        const { confirmed, media, send, sent } = yield* medium
+        const frames = (from: number, to: number) =>
+          new Uint8Array(
+            Array.from({ length: (to - from + 1) * frameBytes }, (_, n) => from + Math.floor(n / frameBytes))
+          )
+        yield* send(1, 2)
+        const message = frames(3, 6)
+        media.send(message)
+        message.fill(0)
+        media.mark("middle")
+        media.send(frames(7, 11))
+        expect(sent).toEqual(["1,2,3,4,5,6", "#m1", "7,8,9,10,11"])
+        yield* TestClock.adjust("1 second")
+        expect(sent).toHaveLength(3)
+        media.marked("m1")
+        expect(confirmed).toEqual(["middle played"])
+      })
+  )
+
   it.effect("sends the rest when no more frames come, and begins as after a pause", () =>
     Effect.gen(function* () {
       const { send, sent } = yield* medium

@@ -1,3 +1,4 @@
+import { aheadMs } from "@svc/providers/BatchedMedia"
 import { LegEvents } from "@svc/providers/LegEvents"
 import type { CallEvent, CallLeg, TransferState } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId } from "effect"
@@ -184,6 +185,7 @@ export class TelnyxCall implements CallListener {
   get leg(): CallLeg {
     return {
       format: this.#options.codec.format,
+      aheadMs,
       ...(this.#id === undefined ? {} : { carrierCallId: this.#id }),
       marks: "echoed",
       listen: this.#events.listen,

@@ -1,4 +1,5 @@
 import { mulaw8k } from "@svc/providers/Audio"
+import { aheadMs } from "@svc/providers/BatchedMedia"
 import { LegEvents } from "@svc/providers/LegEvents"
 import type { RouteSocket } from "@svc/providers/Route"
 import type { CallEvent, CallLeg, TransferState } from "@svc/providers/Telephony"
@@ -8,8 +9,8 @@ import { DestinationWatch } from "./DestinationWatch.ts"
 import { MediaStream } from "./MediaStream.ts"
 import * as Twiml from "./Twiml.ts"
 
-/** How long audio waits in our messages and Twilio's buffer until it is played, in milliseconds. */
-const playoutDelayMs = 120
+/** How long after its time audio in Twilio's buffer is played, in milliseconds. */
+const playoutDelayMs = 20
 /** How long a broken stream may take to be replaced, in milliseconds. */
 const returnMs = 4000
 /** A stream that breaks after it has lasted this long, in milliseconds, is replaced again. */
@@ -172,6 +173,7 @@ export class TwilioCall {
       format: mulaw8k,
       marks: "echoed",
       playoutDelayMs,
+      aheadMs,
       carrierCallId: this.sid,
       listen: this.#events.listen,
       send: (frame) => {
