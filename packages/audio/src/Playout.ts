@@ -53,7 +53,8 @@ const doubtSeconds = 2
 export class Playout {
   private readonly ring: Uint8Array
   private readonly capacity: number
-  private readonly frameBytes: number
+  /** Bytes of a whole frame. */
+  readonly frameBytes: number
   private head = 0
   private used = 0
   private sent = 0
@@ -326,12 +327,19 @@ export class Playout {
     return cuts
   }
 
-  /** Goes on where it was stopped, from the beginning of the word that was cut. */
+  /**
+   * Goes on where it was stopped, from the beginning of the word that was cut. Reports the utterances as played of which all
+   * words were.
+   */
   resume(): void {
     if (!this.isHeld) return
     const heard = Math.min(this.heldAt, this.sent)
     const back = Math.min(this.sent - this.resumePosition(heard), this.kept)
     this.isHeld = false
+    // Of these nothing is left but silence.
+    const isHeard = ({ end, heard: characters }: Turn, { to }: Utterance) =>
+      (end !== -1 && end <= heard) || to <= characters
+    const over = this.turns.flatMap((turn) => turn.utterances.filter((utterance) => isHeard(turn, utterance)))
     this.turns = this.turns.filter(({ end }) => end === -1 || end > heard)
     for (const turn of this.turns) {
       turn.start += back
@@ -342,6 +350,10 @@ export class Playout {
     this.head = (this.head - back + this.ring.length) % this.ring.length
     this.used += back
     this.behind -= back
+    for (const { id } of over) {
+      this.listener.onStarted(id)
+      this.listener.onPlayed(id, heard)
+    }
   }
 
   /** Bytes before `head` that the ring still has. */

@@ -15,7 +15,7 @@ const messageFrames = 5
 /** Frames of the first message after a pause: 20 ms more than are played until the next one comes, against jitter. */
 const firstFrames = 6
 
-/** What a carrier takes before it is played, in milliseconds: the engine then sends 100 ms at a time. */
+/** How much audio a carrier accepts ahead of playback, in milliseconds: the engine sends that at first, then 100 ms at a time. */
 export const aheadMs = 200
 
 /** How long the frames of a message that is not full wait for more, in milliseconds. */
@@ -100,7 +100,7 @@ export class BatchedMedia {
     this.#chunkFrames = 0
     this.#waiting.push(message)
     this.#flush()
-    this.#target = messageFrames
+    this.#target = firstFrames
   }
 
   mark(name: string): void {

@@ -106,9 +106,10 @@ export interface CallLeg {
    */
   readonly playoutDelayMs?: number
   /**
-   * How much audio the leg takes before it is played, in milliseconds from 0 to 200: it keeps it, plays it at its pace and
-   * drops it on `clear`. The engine then sends half as much at a time, which costs fewer messages, and keeps the other half
-   * ahead. Absent: 0.
+   * How much audio the leg accepts ahead of playback, in milliseconds from 0 to 200: it keeps it, plays it at its own pace and
+   * drops it on `clear`. The engine sends that much at first, then half as much at a time, which costs fewer messages and keeps
+   * the other half ahead. Sound that is not the agent's speech, such as that of another leg, still comes frame by frame.
+   * Absent: 0.
    */
   readonly aheadMs?: number
   /** Whether the leg emits `Dtmf`. Absent: true. False: the engine listens for the tones in its audio. */
@@ -119,7 +120,7 @@ export interface CallLeg {
   readonly listen: (listener: (event: CallEvent) => void) => void
   /**
    * Sends one 20 ms frame in the leg's format; with `aheadMs` one or several. The caller reuses the bytes. The engine sets
-   * the pace; the leg does not queue. It may be called within the listener of any leg.
+   * the pace; a leg without `aheadMs` does not queue. It may be called within the listener of any leg.
    */
   readonly send: (frame: Uint8Array) => void
   /**

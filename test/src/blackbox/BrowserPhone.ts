@@ -59,7 +59,10 @@ export const connect = (
         opened.on("message", (data: Buffer, isBinary) => {
           if (isBinary) {
             received++
-            decoder.push(new Int16Array(data.buffer.slice(data.byteOffset, data.byteOffset + data.length)), 0, 2)
+            const audio = new Int16Array(data.buffer.slice(data.byteOffset, data.byteOffset + data.length))
+            for (let at = 0; at < audio.length; at += silence.length) {
+              decoder.push(audio.subarray(at, at + silence.length), 0, 2)
+            }
             return
           }
           const message: BrowserMessage = JSON.parse(String(data))

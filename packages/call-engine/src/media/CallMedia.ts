@@ -5,7 +5,7 @@ import { type AudioFormat, frameBytes, frameMs, frameSamples } from "@svc/provid
 import type { LineQuality } from "@svc/providers/Telephony"
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 import { EchoGuard } from "./EchoGuard.ts"
-import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
+import { type FrameSource, type FrameWheel, slotMs } from "./FrameWheel.ts"
 import { type MarkedLeg, PlaybackMarks, unmarkedLeg } from "./PlaybackMarks.ts"
 import { ReceivePath } from "./ReceivePath.ts"
 import { SentAhead } from "./SentAhead.ts"
@@ -64,6 +64,8 @@ export class CallMedia implements FrameSource {
   /** Speech was stopped, and its audio is kept. */
   private held = false
   private fadesIn = false
+  /** Slots of the wheel that were skipped until the frames ahead were looked at last. */
+  private skipped = 0
   /** PCM that did not fit into the playout buffer, because the provider does not wait. */
   private overflow: Array<Int16Array> = []
   private readonly wheel: FrameWheel
@@ -280,29 +282,55 @@ export class CallMedia implements FrameSource {
   /** Sends what is due, one frame or several, and takes note of the frame whose time has come; called by the wheel. */
   tick(): boolean {
     if (this.stopped) return false
-    if (this.ahead.begin()) this.sendMessage()
+    this.passSkipped()
+    // The first frame alone, so that the leg is asked for a mark after it.
+    const isSent = this.ahead.count === 0 && this.ahead.begin() && this.sendMessage(1)
+    if (this.ahead.begin()) this.sendMessage(Number.POSITIVE_INFINITY)
+    if (this.passFrame(0)) return true
+    // What was sent has led to a stop, after which there may be other speech.
+    return isSent && this.playout.pending && !this.stopped && !this.suspended && !this.held
+  }
+
+  /** After a stall the wheel skips slots, in which the leg has played what it had. */
+  private passSkipped(): void {
+    const { ahead, wheel } = this
+    if (ahead.count === 0) this.skipped = wheel.skipped
+    const frames = Math.floor(((wheel.skipped - this.skipped) * slotMs) / frameMs)
+    this.skipped += (frames * frameMs) / slotMs
+    for (let left = frames; left > 0 && ahead.count > 0; left--) this.passFrame(left)
+  }
+
+  /** Takes note of the frame whose time has come, so many frames ago. False: there is none. */
+  private passFrame(framesAgo: number): boolean {
     const frame = this.ahead.next()
     if (frame === undefined) return false
     this.codec.decode(frame, 0, this.sentPcm.length, this.sentPcm, 0)
-    this.sent.put(this.sentPcm, this.now())
+    this.sent.put(this.sentPcm, this.now() - framesAgo * frameMs)
     // The peer does not hear that this process is late.
-    this.echo.sent(this.sentPcm, Math.min(this.now(), this.wheel.nextSent))
+    this.echo.sent(this.sentPcm, Math.min(this.now(), this.wheel.nextSent) - framesAgo * frameMs)
     this.tap?.sent(frame)
     return true
   }
 
-  private sendMessage(): void {
+  /** Sends a message of at most so many frames, which ends with its turn. False: there is nothing to send. */
+  private sendMessage(most: number): boolean {
     const { ahead, playout } = this
     const before = ahead.count
-    for (let room = ahead.room; room !== undefined && playout.read(room); room = ahead.room) {
+    const position = playout.position
+    let frames = 0
+    for (let room = ahead.room; room !== undefined && frames < most && playout.read(room); room = ahead.room) {
       if (this.fadesIn) this.fadeIn(room)
       ahead.add()
+      frames++
       if (this.overflow.length > 0) this.refillPlayout()
+      if (playout.sentEndSince(position)) break
     }
     const message = ahead.take()
-    if (message === undefined) return
+    if (message === undefined) return false
+    // It may end the call, or stop the media.
     this.send(message)
-    this.marks.sent(ahead.count - before, this.now() + before * frameMs)
+    this.marks.sent(frames, this.now() + before * frameMs)
+    return true
   }
 
   /** The leg reported the outcome of a mark. */

@@ -26,8 +26,8 @@ export const confirmationLimitMs = 2000
 const kept = 64
 
 /**
- * What the peer has played of the audio sent to it. Asks the leg for a mark at the beginning and the end of an utterance
- * and every 200 ms within it, and reports utterances as played: when the mark at their end was confirmed, or
+ * What the peer has played of the audio sent to it. Asks the leg for a mark at the beginning and the end of a turn
+ * and every 200 ms within it, at the end of a message, and reports utterances as played: when the mark at their end was confirmed, or
  * {@link confirmationLimitMs} after the time at which they should have been played; on a leg without marks at that
  * time. A leg that let a mark become overdue is taken for one without marks until it confirms one again. Positions are
  * those of the {@link Playout}.
@@ -79,16 +79,18 @@ export class PlaybackMarks implements FrameSource {
   }
 
   /**
-   * Frames of the playout buffer were sent, of which the first is played at `at` at the earliest. Reports what they started,
-   * and what is played by now.
+   * Frames of the playout buffer were sent, of which the first is played at `at` at the earliest and the last may be short.
+   * Reports what they started, and what is played by now.
    */
   sent(frames: number, at: number): void {
     const before = this.#sent
     this.#sent = this.#playout.position
     const isFirst = at > this.#times.latest + 2 * frameMs
-    const length = (this.#sent - before) / frames
     let due = at
-    for (let n = 1; n <= frames; n++) due = this.#times.add(before + n * length, at + (n - 1) * frameMs)
+    for (let n = 1; n <= frames; n++) {
+      const end = Math.min(before + n * this.#playout.frameBytes, this.#sent)
+      due = this.#times.add(end, at + (n - 1) * frameMs)
+    }
     this.#framesSinceMark += frames
     const isDry = this.#framesSinceMark >= dryMarkFrames && !this.#playout.pending
     if (isFirst || isDry || this.#framesSinceMark >= markEveryFrames || this.#playout.sentEndSince(before))

@@ -39,7 +39,7 @@ export class HeardAudio {
     this.start = Math.max(this.start, Math.min(frame, this.end))
   }
 
-  /** One of the frames that are kept; valid until the next one is pushed. */
+  /** One of the frames that are kept; valid until the next one is pushed, and not to be changed. */
   frame(number: number): Int16Array {
     const from = this.#at(number) * this.#length
     return this.#samples.subarray(from, from + this.#length)

@@ -12,9 +12,9 @@ describe("CallMedia, outbound audio to a leg with aheadMs", () => {
     b.media.begin("a", "Hello")
     b.write(10 * frame)
     b.media.end()
-    expect(b.frames.map(({ length }) => length / frame)).toEqual([6])
+    expect(b.frames.map(({ length }) => length / frame)).toEqual([1, 5])
     b.run(20)
-    expect(b.frames.map(({ length }) => length / frame)).toEqual([6, 3, 1])
+    expect(b.frames.map(({ length }) => length / frame)).toEqual([1, 5, 3, 1])
     expect(b.sent).toEqual(numbered(10 * frame))
     expect(recorded.length).toBe(10)
     expect(recorded.at(-1)).toBe(160)
@@ -49,7 +49,60 @@ describe("CallMedia, outbound audio to a leg with aheadMs", () => {
     expect(cut?.played.trim()).toBe("ab")
     b.run(5)
     expect(recorded).toBe(before)
-    expect(b.frames.length).toBe(3)
+    expect(b.frames.length).toBe(4)
+  })
+
+  it("goes on at whole samples after it was held in a message whose last frame is padded", () => {
+    const b = new MediaBench(120)
+    b.media.begin("a", "ab cd")
+    b.write(4 * frame + 7)
+    b.media.align(2, 2 * frame)
+    b.media.align(5, 4 * frame + 7)
+    b.media.end()
+    // While "ab" is over and "cd" has not begun.
+    b.run(3)
+    b.media.hold()
+    b.media.resume()
+    b.run(20)
+    b.media.begin("b", "ef")
+    b.write(2 * frame)
+    b.media.end()
+    b.run(20)
+    // After the first 5 ms, which fade in.
+    const faded = 40
+    expect(b.sent.slice(faded - 2 * frame)).toEqual(
+      Array.from({ length: 2 * frame - faded }, (_, n) => 4 * frame + 8 + faded + n)
+    )
+    expect(b.log.filter((line) => line.startsWith("played"))).toEqual(["played a", "played b"])
+  })
+
+  it("counts as played when its message stopped the media", () => {
+    const b = new MediaBench(120)
+    b.media.begin("a", "Hello")
+    b.onSend = () => {
+      if (b.frames.length === 2) b.media.suspend(true)
+    }
+    b.write(5 * frame)
+    b.media.end()
+    expect(b.frames.map(({ length }) => length / frame)).toEqual([1, 4])
+    b.run(10)
+    expect(b.log).toEqual(["started a", "played a"])
+  })
+
+  it("is recorded at its time, and goes on at once, after a stall in which the wheel skipped slots", () => {
+    const b = new MediaBench(200)
+    const recorded: Array<number> = []
+    b.media.record({ received: () => {}, sent: () => recorded.push(b.now) })
+    b.media.begin("a", "Hello")
+    b.write(50 * frame)
+    b.run(2)
+    const before = recorded.length
+    b.now += 160
+    b.run(1)
+    // The leg has played what it had in the time of the stall, and has got more.
+    expect(recorded.length - before).toBeGreaterThanOrEqual(7)
+    const ahead = b.sent.length / frame - recorded.length
+    expect(ahead).toBeGreaterThanOrEqual(5)
   })
 
   it("goes on with the word that was cut, once, after it was held", () => {

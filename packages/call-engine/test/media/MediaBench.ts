@@ -18,6 +18,7 @@ export class MediaBench {
   speech = false
   onPlayed: (id: string) => void = () => {}
   onFrame: () => void = () => {}
+  onSend: () => void = () => {}
   /** What speech-to-text gets. */
   readonly clean: Array<Int16Array> = []
   readonly wheel = new FrameWheel(() => {})
@@ -29,7 +30,10 @@ export class MediaBench {
       aheadMs,
       wheel: this.wheel,
       now: () => this.now,
-      send: (bytes) => this.frames.push(new Int16Array(bytes.slice().buffer)),
+      send: (bytes) => {
+        this.frames.push(new Int16Array(bytes.slice().buffer))
+        this.onSend()
+      },
       detector: { push: () => (this.speech ? "speech" : "silence") },
       listener: {
         onFrame: (pcm) => {

@@ -70,8 +70,8 @@ export const audioChecks = ({ check, eventually, quiet }: TelephonyHarness): Rea
     ({ connect, telephony }) =>
       Effect.gen(function* () {
         const { events, leg, phone } = yield* connect
-        if (leg.aheadMs === undefined) return
-        const frames = Math.floor(leg.aheadMs / frameMs)
+        if ((leg.aheadMs ?? 0) < frameMs) return
+        const frames = Math.floor((leg.aheadMs ?? 0) / frameMs)
         const wanted = labelsOf(leg.format, 0, frames)
         const size = frameBytes(leg.format)
         const message = new Uint8Array(frames * size)
