@@ -3,8 +3,9 @@ import { configDefaults, defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 import base from "./vitest.config.ts"
 
-// Four at least: most files wait more than they compute, and the builds of Image and Plugin have low priority.
-const processes = Math.max(4, Math.floor(availableParallelism() / 2))
+// Three at least: most files wait more than they compute, and the builds of Image and Plugin have low priority. With four, two
+// slow processors were too busy for the tests that keep time.
+const processes = Math.max(3, Math.floor(availableParallelism() / 2))
 
 /**
  * The files that take over 20 s. One that began last would run alone at the end. Image and Plugin build with low priority, so
