@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
@@ -124,7 +124,7 @@ it.scopedLive("a server that stops hangs up its calls, and one that was killed a
     const first = yield* setUp({ folder: data })
     const calls = yield* incomingOf(first)
     const stopped = yield* answered(first, calls)
-    yield* until(() => readdirSync(join(data, "calls")).length === 1)
+    yield* until(() => existsSync(join(data, "calls")) && readdirSync(join(data, "calls")).length === 1)
     // A second server with the folder of one that was killed.
     const scope = yield* Scope.make()
     yield* startAt(first.carrier, first.server, { folder: data }).pipe(Scope.extend(scope))
