@@ -285,7 +285,8 @@ export class CallMedia implements FrameSource {
     this.passSkipped()
     // The first frame alone, so that the leg is asked for a mark after it.
     const isSent = this.ahead.count === 0 && this.ahead.begin() && this.sendMessage(1)
-    if (this.ahead.begin()) this.sendMessage(Number.POSITIVE_INFINITY)
+    // Not after a stop that the first message led to: then nothing is ahead.
+    if (this.ahead.count > 0 && this.ahead.begin()) this.sendMessage(Number.POSITIVE_INFINITY)
     if (this.passFrame(0)) return true
     // What was sent has led to a stop, after which there may be other speech.
     return isSent && this.playout.pending && !this.stopped && !this.suspended && !this.held

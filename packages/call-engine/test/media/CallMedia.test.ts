@@ -76,6 +76,20 @@ describe("CallMedia, outbound audio to a leg with aheadMs", () => {
     expect(b.log.filter((line) => line.startsWith("played"))).toEqual(["played a", "played b"])
   })
 
+  it.each(["hold", "suspend", "stop"] as const)("sends nothing more when its first message led to %s", (how) => {
+    for (const aheadMs of [0, 120]) {
+      const b = new MediaBench(aheadMs)
+      b.media.begin("a", "Hello")
+      b.onSend = () => {
+        if (how === "suspend") b.media.suspend(true)
+        else b.media[how]()
+      }
+      b.write(10 * frame)
+      b.run(5)
+      expect(b.frames.length).toBe(1)
+    }
+  })
+
   it("counts as played when its message stopped the media", () => {
     const b = new MediaBench(120)
     b.media.begin("a", "Hello")
