@@ -38,7 +38,7 @@ const buildContext = (folder: string): void =>
 describe("the image", () => {
   // Docker is not needed: the steps of the Dockerfile run in a folder, without their users and paths.
   it("is built by its steps, starts with its settings, and is healthy until it is stopped", {
-    timeout: 300_000
+    timeout: 900_000
   }, async () => {
     const [build = [], final = []] = stages()
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "svc-image-"))
