@@ -130,7 +130,10 @@ export class CallMedia implements FrameSource {
   /** Takes audio of the caller, any number of bytes; with both numbers it is a packet. See `CallEvent`. */
   receive(bytes: Uint8Array, sequence?: number, timestamp?: number): void {
     const frames = Math.floor(bytes.length / this.frameBytes)
-    if (frames > 1 && sequence === undefined) this.sent.arrive(frames, this.now())
+    if (frames > 1 && sequence === undefined) {
+      this.received.takeHeld()
+      this.sent.arrive(frames, this.now())
+    }
     this.received.receive(bytes, sequence, timestamp)
   }
 

@@ -18,6 +18,8 @@ export const slotMs = 5
 const slotCount = 4
 /** A loop that is later than this, in ms, skips the slots it missed: a burst of old frames is useless to the caller. */
 const stallMs = 100
+/** From so many sources that take audio on, they are many. */
+const manySources = 64
 /** Frames that are later than this, in ms, are sent in the middle of other work. */
 const lateMs = 1
 
@@ -123,9 +125,17 @@ export class FrameWheel {
   skipped = 0
   readonly #wake: () => void
 
-  /** `wake` is called when the first source joins an idle wheel. */
-  constructor(wake: () => void) {
+  readonly #crowd: number
+
+  /** `wake` is called when the first source joins an idle wheel. `crowd`: how many sources that take audio are many. */
+  constructor(wake: () => void, crowd = manySources) {
     this.#wake = wake
+    this.#crowd = crowd
+  }
+
+  /** Whether many sources take audio. */
+  get isCrowded(): boolean {
+    return this.#inbound.size >= this.#crowd
   }
 
   get idle(): boolean {

@@ -36,7 +36,8 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
         let now = 0
         let nextOrder = 0
         let sleepers: Array<Sleeper> = []
-        const wheel = new FrameWheel(() => waitForFrames())
+        // What is heard does not depend on how many calls there are.
+        const wheel = new FrameWheel(() => waitForFrames(), Number.POSITIVE_INFINITY)
         const stalls = new StallTime(() => now)
         const waitForFrames = () => stalls.wait(wheel.idle ? Number.POSITIVE_INFINITY : wheel.nextDue)
         /** A source that left between two ticks has no frame that is late. */

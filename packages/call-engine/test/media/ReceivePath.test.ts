@@ -15,10 +15,14 @@ interface Stall {
   readonly ms: number
 }
 
-/** How a leg delivers 20 ms of audio, and what comes first after a stall: the tick, or what waits in the socket. */
+/**
+ * How a leg delivers 20 ms of audio, what comes first after a stall, the tick or what waits in the socket, and whether
+ * many calls are heard.
+ */
 interface Line {
   readonly kind: "packets" | "audio without gaps"
   readonly first: "tick" | "read"
+  readonly calls: "few" | "many"
 }
 
 /** The number of a sample; 0 is silence. */
@@ -27,8 +31,12 @@ const sampleAt = (n: number): number => (n % 30_000) + 1
 const bytesOf = (sequence: number): Uint8Array =>
   new Uint8Array(Int16Array.from({ length: frame }, (_, n) => sampleAt(sequence * frame + n)).buffer)
 
+/** A wheel for which one call is many, or never. */
+const wheelFor = (calls: Line["calls"]): FrameWheel =>
+  new FrameWheel(() => {}, calls === "many" ? 1 : Number.POSITIVE_INFINITY)
+
 /** A caller who speaks for `frames` frames to a process that stalls. Gives what was heard frame by frame, and recorded. */
-const receive = (frames: number, stalls: ReadonlyArray<Stall>, { first, kind }: Line) => {
+const receive = (frames: number, stalls: ReadonlyArray<Stall>, { calls, first, kind }: Line) => {
   let now = 0
   let reads = 0
   const waiting = [...stalls]
@@ -41,7 +49,7 @@ const receive = (frames: number, stalls: ReadonlyArray<Stall>, { first, kind }: 
     }
     return now
   }
-  const wheel = new FrameWheel(() => {})
+  const wheel = wheelFor(calls)
   const heard: Array<{ readonly samples: Int16Array; readonly isSilence: boolean }> = []
   const recorded: Array<number> = []
   const recording = new RecordedCall(format, 0)
@@ -67,6 +75,11 @@ const receive = (frames: number, stalls: ReadonlyArray<Stall>, { first, kind }: 
     if (first === "tick") read()
     recording.handOver(now)
   }
+  // The last frame may wait for another one.
+  for (const end = now + 60; !wheel.idle && wheel.nextDue < end; ) {
+    now = Math.max(now, wheel.nextDue)
+    wheel.tickDueSlots(now, () => now)
+  }
   recording.stop(now)
   return { heard, recorded, quality: path.quality }
 }
@@ -81,13 +94,15 @@ const faultOf = (heard: ReturnType<typeof receive>["heard"]) => {
 }
 
 const lines = (["packets", "audio without gaps"] as const).flatMap((kind) =>
-  (["tick", "read"] as const).map((first): Line => ({ kind, first }))
+  (["tick", "read"] as const).flatMap((first) =>
+    (["few", "many"] as const).map((calls): Line => ({ kind, first, calls }))
+  )
 )
 
 describe("ReceivePath, while the process stalls", () => {
   for (const line of lines)
     it.each([40, 60, 200, 500, 1000, 2000])(
-      `hears all that the caller says, in order and without silence: ${line.kind}, ${line.first} first, %i ms`,
+      `hears all that the caller says, in order and without silence: ${line.kind}, ${line.first} first, ${line.calls} calls, %i ms`,
       (ms) => {
         const { heard, quality, recorded } = receive(300, [{ reads: 200, ms }], line)
         expect(faultOf(heard)).toEqual({ fault: "none", frames: 300 })
@@ -152,5 +167,85 @@ describe("ReceivePath, while the process stalls", () => {
     now = 95
     path.receive(bytesOf(2), undefined, undefined)
     expect(sent).toEqual([0, 35])
+  })
+})
+
+describe("ReceivePath, while many calls are heard", () => {
+  /** Delivers frames at the given times, with a tick every 20 ms from 0 on; gives when each was heard, and arrived. */
+  const heardOf = (times: ReadonlyArray<number>, calls: Line["calls"], sizes: ReadonlyArray<number> = []) => {
+    let now = 0
+    const wheel = wheelFor(calls)
+    const heard: Array<{ readonly first: number | undefined; readonly now: number; readonly at: number }> = []
+    const path = new ReceivePath({
+      format,
+      codec: codecOf(format),
+      wheel,
+      now: () => now,
+      onFrame: (samples, at) => heard.push({ first: samples[0], now, at })
+    })
+    const tickUntil = (time: number): void => {
+      while (!wheel.idle && wheel.nextDue <= time) {
+        now = wheel.nextDue
+        wheel.tickDueSlots(now, () => now)
+      }
+      now = time
+    }
+    let sample = 0
+    times.forEach((time, i) => {
+      tickUntil(time)
+      const samples = sizes[i] ?? frame
+      const from = sample
+      sample += samples
+      path.receive(
+        new Uint8Array(Int16Array.from({ length: samples }, (_, n) => sampleAt(from + n)).buffer),
+        undefined,
+        undefined
+      )
+    })
+    tickUntil(now + 40)
+    return heard
+  }
+
+  it("takes two frames at a time, each with its own time of arrival", () => {
+    const heard = heardOf([0, 20, 40, 60, 80], "many")
+    expect(heard.map(({ first }) => first)).toEqual([0, 1, 2, 3, 4].map((n) => sampleAt(n * frame)))
+    expect(heard.map(({ now }) => now)).toEqual([0, 40, 40, 80, 80])
+    expect(heard.map(({ at }) => at)).toEqual([-20, 0, 20, 40, 60])
+  })
+
+  it("takes each frame at once while few calls are heard", () => {
+    expect(heardOf([0, 20, 40, 60], "few").map(({ now }) => now)).toEqual([0, 20, 40, 60])
+  })
+
+  it("takes a frame that nothing follows with a tick that comes 30 ms later at least", () => {
+    const heard = heardOf([0, 20], "many")
+    expect(heard.map(({ first }) => first)).toEqual([sampleAt(0), sampleAt(frame)])
+    expect(heard[1]?.now).toBe(60)
+  })
+
+  it("takes audio in pieces of any length in order", () => {
+    const heard = heardOf([0, 10, 20, 60, 80], "many", [80, 80, 320, 40, 280])
+    expect(heard.map(({ first }) => first)).toEqual([0, 1, 2, 3, 4].map((n) => sampleAt(n * frame)))
+  })
+
+  it("hears silence after a line has stopped, 80 ms later at most", () => {
+    let now = 0
+    const wheel = wheelFor("many")
+    const heard: Array<number> = []
+    const path = new ReceivePath({
+      format,
+      codec: codecOf(format),
+      wheel,
+      now: () => now,
+      onFrame: () => heard.push(now)
+    })
+    path.receive(bytesOf(0), undefined, undefined)
+    while (now < 6500) {
+      now = wheel.idle ? 6500 : wheel.nextDue
+      wheel.tickDueSlots(now, () => now)
+    }
+    // One frame that was said, and 6 s of silence.
+    expect(heard).toHaveLength(301)
+    expect(heard[1]).toBeLessThanOrEqual(120)
   })
 })
