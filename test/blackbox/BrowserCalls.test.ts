@@ -114,6 +114,7 @@ layer(Server.layer, { timeout: "90 seconds", excludeTestServices: true })("Brows
       yield* page.hears("Ok Hi.")
       page.say("my order")
       yield* page.hears("It is on its way.")
+      yield* page.inbox.next("said", (message) => message.event === "said" && message["text"] === "It is on its way.")
       const of = (event: string, field: string) =>
         page.inbox.all.flatMap((message) => (message.event === event ? [message[field]] : []))
       expect(of("activity", "activity")).toEqual(
@@ -228,6 +229,8 @@ layer(Server.layer, { timeout: "90 seconds", excludeTestServices: true })("Brows
       yield* again.until("resumed")
       again.say("Back")
       yield* again.hears("Ok Back.")
+      // Its audio comes ahead of time: it was played when the page shows it.
+      yield* again.inbox.next("said", (message) => message.event === "said" && message["text"] === "Ok Back.")
       again.send({ event: "hangup" })
       yield* again.until("ended")
       yield* CallRecords.settled(server.api, callId)
