@@ -123,6 +123,21 @@ export const failWith = (page: Page, name: string): Effect.Effect<void> =>
     page.addInitScript(`navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("", "${name}"))`)
   )
 
+/**
+ * Waits until so many seconds are recorded. It asks the page for their number only: a page that hands over its recording
+ * has no time for the call meanwhile.
+ */
+export const recordedFor = (page: Page, seconds: number): Effect.Effect<void> =>
+  Effect.promise(() =>
+    page.evaluate<void>(`new Promise((resolve) => {
+      const look = () => {
+        if (recordings.microphone.length * 1024 > ${seconds} * (recordings.rate ?? Infinity)) resolve()
+        else setTimeout(look, 50)
+      }
+      look()
+    })`)
+  )
+
 /** What was recorded since the call began. */
 export const recorded = (page: Page): Effect.Effect<PageSound> =>
   Effect.promise(async () => {
