@@ -1,3 +1,4 @@
+import { frameMs } from "./Audio.ts"
 import type { SharedTimeout } from "./SharedTimeout.ts"
 
 /** The messages of a carrier's media connection. */
@@ -13,7 +14,7 @@ export interface MediaConnection {
 /** Frames of a message: 100 ms. One message for each frame costs half as much CPU again. */
 const messageFrames = 5
 /** Frames of the first message after a pause: 20 ms more than are played until the next one comes, against jitter. */
-const firstFrames = 6
+const firstFrames = messageFrames + 1
 
 /** How much audio a carrier accepts ahead of playback, in milliseconds: the engine sends that at first, then 100 ms at a time. */
 export const aheadMs = 200
@@ -23,8 +24,8 @@ export const flushAfterMs = 60
 
 /**
  * The audio and the marks on their way to a carrier, in messages of 100 ms. A mark keeps its place between the frames. What
- * comes ahead of time, several frames at once, is a message. Single frames are collected, after a pause 20 ms more, so that the
- * carrier does not run out of audio between two messages.
+ * comes ahead of time, several frames at once, is a message. Single frames are collected, after a pause 20 ms more, and never
+ * for longer than the carrier has audio to play.
  *
  * Marks have other names on the wire than in the engine, because carriers confirm marks that `clear` has dropped like those
  * that were played. The engine gets one confirmation of each: `cleared` from `clear`, `played` when the carrier confirms it.
@@ -40,8 +41,11 @@ export class BatchedMedia {
   #chunkFrames = 0
   /** Frames that wait. */
   #frames = 0
+  /** With so many frames the message is full. */
   #target = firstFrames
   #lastFrameAt = 0
+  /** Until when the carrier plays what it has, if it gets nothing more. */
+  #playsUntil = 0
   #stopFlush: (() => void) | undefined
   /** Marks that are not confirmed: the names on the wire and those of the engine, in order. */
   #pending: Array<{ readonly wire: string; readonly name: string }> = []
@@ -72,23 +76,29 @@ export class BatchedMedia {
       this.#sendAtOnce(frame)
       return
     }
+    const now = this.#flushAfter.now()
+    if (this.#frames === 0) this.#target = this.#targetAt(now)
     this.#chunk.set(frame.subarray(0, this.#frameBytes), this.#chunkFrames * this.#frameBytes)
     this.#chunkFrames++
     this.#frames++
-    this.#lastFrameAt = this.#flushAfter.now()
-    if (this.#frames < this.#target) {
-      this.#stopFlush ??= this.#flushAfter.watch(
-        () => this.#lastFrameAt,
-        () => {
-          this.#stopFlush = undefined
-          this.#flush()
-          this.#target = firstFrames
-        }
-      )
+    this.#lastFrameAt = now
+    if (this.#frames >= this.#target) {
+      this.#flush()
       return
     }
-    this.#flush()
-    this.#target = messageFrames
+    this.#stopFlush ??= this.#flushAfter.watch(
+      () => this.#lastFrameAt,
+      () => {
+        this.#stopFlush = undefined
+        this.#flush()
+      }
+    )
+  }
+
+  /** With how many frames the message is full whose first frame comes at `now`. */
+  #targetAt(now: number): number {
+    const left = Math.round((this.#playsUntil - now) / frameMs)
+    return left <= 0 ? firstFrames : Math.min(left, messageFrames)
   }
 
   /** Sends frames with those that were collected. */
@@ -100,7 +110,6 @@ export class BatchedMedia {
     this.#chunkFrames = 0
     this.#waiting.push(message)
     this.#flush()
-    this.#target = firstFrames
   }
 
   mark(name: string): void {
@@ -118,8 +127,13 @@ export class BatchedMedia {
   /** Sends other audio at once, after what waits. */
   insert(audio: Uint8Array): void {
     this.#flush()
-    this.#target = firstFrames
-    if (audio.length > 0) this.#connection?.media(audio)
+    if (audio.length > 0) this.#sendAudio(audio)
+  }
+
+  #sendAudio(audio: Uint8Array): void {
+    const ms = (audio.length / this.#frameBytes) * frameMs
+    this.#playsUntil = Math.max(this.#playsUntil, this.#flushAfter.now()) + ms
+    this.#connection?.media(audio)
   }
 
   clear(): void {
@@ -158,7 +172,7 @@ export class BatchedMedia {
     this.#frames = 0
     for (const one of this.#waiting.splice(0)) {
       if (typeof one === "string") this.#connection?.mark(one)
-      else this.#connection?.media(one)
+      else this.#sendAudio(one)
     }
   }
 
@@ -168,7 +182,7 @@ export class BatchedMedia {
     this.#waiting = []
     this.#chunkFrames = 0
     this.#frames = 0
-    this.#target = firstFrames
+    this.#playsUntil = 0
     for (const { name } of this.#pending.splice(0)) this.#onMark(name, "cleared")
   }
 }

@@ -70,6 +70,19 @@ describe("BatchedMedia", () => {
       })
   )
 
+  it.effect("collects single frames for no longer than the carrier has audio to play", () =>
+    Effect.gen(function* () {
+      const { media, send, sent } = yield* medium
+      media.send(Uint8Array.from({ length: 3 * frameBytes }, (_, n) => 1 + Math.floor(n / frameBytes)))
+      yield* TestClock.adjust("20 millis")
+      yield* send(4, 9)
+      expect(sent).toEqual(["1,2,3", "4,5", "6,7", "8,9"])
+      media.clear()
+      yield* send(10, 15)
+      expect(sent.slice(4)).toEqual(["clear", "10,11,12,13,14,15"])
+    })
+  )
+
   it.effect("sends the rest when no more frames come, and begins as after a pause", () =>
     Effect.gen(function* () {
       const { send, sent } = yield* medium
@@ -77,6 +90,8 @@ describe("BatchedMedia", () => {
       expect(sent).toEqual(["1,2,3,4,5,6"])
       yield* TestClock.adjust(flushAfterMs)
       expect(sent).toEqual(["1,2,3,4,5,6", "7,8"])
+      // Until the carrier has played all.
+      yield* TestClock.adjust("100 millis")
       yield* send(9, 13)
       expect(sent).toHaveLength(2)
       yield* send(14, 14)
