@@ -336,7 +336,7 @@ export class Playout {
     const heard = Math.min(this.heldAt, this.sent)
     const back = Math.min(this.sent - this.resumePosition(heard), this.kept)
     this.isHeld = false
-    // Of these nothing is left but silence.
+    // All of their words were heard, or should have been where the voice tells no times.
     const isHeard = ({ end, heard: characters }: Turn, { to }: Utterance) =>
       (end !== -1 && end <= heard) || to <= characters
     const over = this.turns.flatMap((turn) => turn.utterances.filter((utterance) => isHeard(turn, utterance)))

@@ -37,7 +37,8 @@ export interface MediaTap {
    * clock. `isSilence`: nothing was heard, because the line has stopped.
    */
   readonly received: (bytes: Uint8Array, at: number, isSilence: boolean) => void
-  readonly sent: (frame: Uint8Array) => void
+  /** A frame that the other side is to play from `at` on, on the same clock. */
+  readonly sent: (frame: Uint8Array, at: number) => void
 }
 
 /** The audio of one call in both directions, without Effect or queues. */
@@ -56,6 +57,8 @@ export class CallMedia implements FrameSource {
   private hangover = 0
   /** The turn ended before the detector found its speech: it may still find it. */
   private unfound = false
+  /** How much later than it came the frame is heard that is judged now, in ms. */
+  private late = 0
   /** Frames heard since the last end of turn. */
   private turnFrames = Number.POSITIVE_INFINITY
   private stopped = false
@@ -102,7 +105,7 @@ export class CallMedia implements FrameSource {
       codec: this.codec,
       wheel: options.wheel,
       now: options.now,
-      onFrame: (frame, at) => this.hear(frame, at)
+      onFrame: (frame, at, late) => this.hear(frame, at, late)
     })
     this.playout = new Playout({
       bytesPerSecond: options.format.sampleRate * this.codec.bytesPerSample,
@@ -131,7 +134,7 @@ export class CallMedia implements FrameSource {
   receive(bytes: Uint8Array, sequence?: number, timestamp?: number): void {
     const frames = Math.floor(bytes.length / this.frameBytes)
     if (frames > 1 && sequence === undefined) {
-      this.received.takeHeld()
+      this.received.takeWaiting()
       this.sent.arrive(frames, this.now())
     }
     this.received.receive(bytes, sequence, timestamp)
@@ -142,13 +145,15 @@ export class CallMedia implements FrameSource {
     return this.received.quality
   }
 
-  private hear(frame: Int16Array, at: number): void {
+  private hear(frame: Int16Array, at: number, late: number): void {
+    this.late = late
     this.detector.sent?.(this.sent.take(this.now()))
     const found = this.detector.push(frame) === "speech"
     const whose = this.echo.judge(frame, found, at)
     this.setSpeaking(this.belongsToTurn(whose === "caller" || (whose === "unknown" && this.isSpeaking)))
     this.echo.passOn(frame)
     this.listener.onFrame(frame, this.echo.power)
+    this.late = 0
   }
 
   /**
@@ -201,7 +206,7 @@ export class CallMedia implements FrameSource {
     // A stopped call has closed its detector.
     const lasted = this.stopped ? 0 : (this.detector.lasted?.(on ? "speech" : "silence") ?? 0)
     // What was said before the end of turn belongs to that turn.
-    this.listener.onVoiceActivity(on, on ? Math.min(lasted, this.turnFrames * frameMs) : lasted)
+    this.listener.onVoiceActivity(on, (on ? Math.min(lasted, this.turnFrames * frameMs) : lasted) + this.late)
   }
 
   /**
@@ -309,10 +314,12 @@ export class CallMedia implements FrameSource {
     const frame = this.ahead.next()
     if (frame === undefined) return false
     this.codec.decode(frame, 0, this.sentPcm.length, this.sentPcm, 0)
-    this.sent.put(this.sentPcm, this.now() - framesAgo * frameMs)
+    const now = this.now()
+    const ago = framesAgo * frameMs
+    this.sent.put(this.sentPcm, now - ago)
     // The peer does not hear that this process is late.
-    this.echo.sent(this.sentPcm, Math.min(this.now(), this.wheel.nextSent) - framesAgo * frameMs)
-    this.tap?.sent(frame)
+    this.echo.sent(this.sentPcm, Math.min(now, this.wheel.nextSent) - ago)
+    this.tap?.sent(frame, now - ago)
     return true
   }
 

@@ -4,8 +4,8 @@
  */
 
 /**
- * Sends one frame per tick, or takes what has arrived; returns false when it has nothing left to do. `now`: when the
- * round of ticks began, in which nothing was read from the network.
+ * Sends what is due, or takes what has arrived; returns false when it has nothing left to do. `now`: when the round of
+ * ticks began, in which nothing was read from the network.
  */
 export interface FrameSource {
   readonly tick: (now: number) => boolean
@@ -18,12 +18,12 @@ export const slotMs = 5
 const slotCount = 4
 /** A loop that is later than this, in ms, skips the slots it missed: a burst of old frames is useless to the caller. */
 const stallMs = 100
-/** From so many sources that take audio on, they are many. */
-const manySources = 64
+/** From this number of inbound sources on, their frames are heard in pairs. */
+const pairingFrom = 64
 /** Frames that are later than this, in ms, are sent in the middle of other work. */
 const lateMs = 1
 
-/** Counts of outbound frames by lateness, in steps of 0.25 ms up to 64 ms. */
+/** Counts of outbound ticks by lateness, in steps of 0.25 ms up to 64 ms. */
 export class Lateness {
   private readonly counts = new Float64Array(257)
   private total = 0
@@ -36,19 +36,19 @@ export class Lateness {
     this.sum += Math.max(0, ms)
   }
 
-  /** The lateness of all frames together, in ms; early ones count as on time. */
+  /** The lateness of all ticks together, in ms; early ones count as on time. */
   get totalMs(): number {
     return this.sum
   }
 
-  /** How many frames were less late than this, a whole number of ms up to 64. */
+  /** How many ticks were less late than this, a whole number of ms up to 64. */
   within(ms: number): number {
     let seen = 0
     for (let step = 0; step < ms * 4; step++) seen += this.counts[step] ?? 0
     return seen
   }
 
-  /** The lateness in ms that this share of the frames did not exceed; 0 without frames. */
+  /** The lateness in ms that this share of the ticks did not exceed; 0 without ticks. */
   quantile(share: number): number {
     let seen = 0
     for (let i = 0; i < this.counts.length; i++) {
@@ -125,17 +125,20 @@ export class FrameWheel {
   skipped = 0
   readonly #wake: () => void
 
-  readonly #crowd: number
+  readonly #pairingFrom: number
 
-  /** `wake` is called when the first source joins an idle wheel. `crowd`: how many sources that take audio are many. */
-  constructor(wake: () => void, crowd = manySources) {
+  /**
+   * `wake` is called when the first source joins an idle wheel. `pairFrom`: from this number of inbound sources on, their
+   * frames are heard in pairs.
+   */
+  constructor(wake: () => void, pairFrom = pairingFrom) {
     this.#wake = wake
-    this.#crowd = crowd
+    this.#pairingFrom = pairFrom
   }
 
-  /** Whether many sources take audio. */
-  get isCrowded(): boolean {
-    return this.#inbound.size >= this.#crowd
+  /** Whether the frames of inbound sources are heard in pairs. */
+  get hearsInPairs(): boolean {
+    return this.#inbound.size >= this.#pairingFrom
   }
 
   get idle(): boolean {
@@ -160,7 +163,7 @@ export class FrameWheel {
     return source.isInbound === true ? this.#inbound : this.#outbound
   }
 
-  /** Adds a source: it sends its first frame at once, then one every 20 ms. */
+  /** Adds a source: it is ticked at once, then every 20 ms. */
   join(source: FrameSource, now: number): void {
     const ring = this.#ringOf(source)
     if (ring.has(source)) return

@@ -30,7 +30,9 @@ class OneWay {
       codec: codecOf(from.format),
       wheel,
       now,
-      onFrame: (frame) => sender.push(frame, sampleRate)
+      onFrame: (frame) => sender.push(frame, sampleRate),
+      // Half of what the sender keeps against jitter would wait here.
+      inPairs: false
     })
   }
 

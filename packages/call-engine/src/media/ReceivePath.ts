@@ -7,16 +7,16 @@ import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
 /** A tick that is later than this after the one before, in ms, shows that the process was too busy to read the network. */
 const stallMs = 45
 
-/** A tick takes audio that has waited for so many ms: the next one is late, or does not come. */
-const longestHeld = 30
+/** The next tick takes audio that has waited for so many ms: what follows is late, or does not come. */
+const longestWait = 30
 
-/** The audio that waits for the next one. See {@link ReceivePath}. */
-interface Held {
+/** The first half of a pair, which waits for the second. See {@link ReceivePath}. */
+interface Waiting {
   readonly bytes: Uint8Array
   length: number
   sequence: number | undefined
   timestamp: number | undefined
-  /** When it arrived, in the time that counts; undefined: none waits. */
+  /** When it arrived, in the time that counts; undefined: nothing waits. */
   at: number | undefined
 }
 
@@ -29,7 +29,7 @@ export type ReceivedTap = (bytes: Uint8Array, at: number, isSilence: boolean) =>
  * which the process was too busy to read the network does not count: what waited there is neither lost nor late.
  *
  * When many calls are heard, most of the time goes into fetching the state of one call after the other from memory. Then
- * frames are taken two at a time: each is heard some 20 ms later, its time of arrival is the same. See
+ * frames are taken in pairs: the first half of a pair is heard some 20 ms later, with its own time of arrival. See
  * docs/decisions/0033-two-frames-at-a-time.md.
  */
 export class ReceivePath implements FrameSource {
@@ -38,12 +38,15 @@ export class ReceivePath implements FrameSource {
   private readonly buffer: JitterBuffer
   private readonly wheel: FrameWheel
   private readonly now: () => number
-  private readonly onFrame: (frame: Int16Array, at: number) => void
+  private readonly onFrame: (frame: Int16Array, at: number, late: number) => void
+  private readonly inPairs: boolean
   private readonly bytes: Uint8Array
-  private readonly held: Held
+  private readonly waiting: Waiting
   private tap: ReceivedTap | undefined
-  /** The last tick took nothing, because frames are taken two at a time. */
+  /** The last tick took nothing, because frames are taken in pairs. */
   private leftOut = false
+  /** How much later than it came the frame is heard that is passed on now, in ms. */
+  private late = 0
   private joined = false
   private stopped = false
   /** When the wheel last ticked, less the time that does not count since then. */
@@ -56,15 +59,21 @@ export class ReceivePath implements FrameSource {
     readonly codec: Codec
     readonly wheel: FrameWheel
     readonly now: () => number
-    /** `at`: when its first sample arrived, or would have, with the least delay. */
-    readonly onFrame: (frame: Int16Array, at: number) => void
+    /**
+     * `at`: when its first sample arrived, or would have, with the least delay. `late`: for how many ms it waited for the
+     * other half of its pair.
+     */
+    readonly onFrame: (frame: Int16Array, at: number, late: number) => void
+    /** False: no frame ever waits for the next one. */
+    readonly inPairs?: boolean
   }) {
     this.codec = options.codec
     this.wheel = options.wheel
     this.now = options.now
     this.onFrame = options.onFrame
+    this.inPairs = options.inPairs ?? true
     this.bytes = new Uint8Array(frameBytes(options.format))
-    this.held = {
+    this.waiting = {
       bytes: new Uint8Array(frameBytes(options.format)),
       length: 0,
       sequence: undefined,
@@ -88,15 +97,15 @@ export class ReceivePath implements FrameSource {
     const time = this.now()
     if (!this.joined) this.ticked = time
     const now = this.clock(time)
-    const { held } = this
-    if (this.joined && this.wheel.isCrowded && held.at === undefined && bytes.length <= held.bytes.length) {
-      held.bytes.set(bytes)
-      held.length = bytes.length
-      held.sequence = sequence
-      held.timestamp = timestamp
-      held.at = now
+    const { waiting } = this
+    if (this.joined && this.hearsInPairs && waiting.at === undefined && bytes.length <= waiting.bytes.length) {
+      waiting.bytes.set(bytes)
+      waiting.length = bytes.length
+      waiting.sequence = sequence
+      waiting.timestamp = timestamp
+      waiting.at = now
     } else {
-      this.takeHeld()
+      this.takeWaiting()
       this.take(bytes, sequence, timestamp, now)
       // A frame may have ended the call.
       if (!this.joined && !this.stopped) {
@@ -106,6 +115,10 @@ export class ReceivePath implements FrameSource {
     }
     // Not before: the bytes may be in a buffer of the leg's plugin that is used again when it sends.
     this.wheel.sendLate(this.now)
+  }
+
+  private get hearsInPairs(): boolean {
+    return this.inPairs && this.wheel.hearsInPairs
   }
 
   private take(
@@ -118,23 +131,26 @@ export class ReceivePath implements FrameSource {
     else this.buffer.pushPacket(bytes, sequence, timestamp, arrivedAt)
   }
 
-  /** Takes what waits for the next audio. */
-  takeHeld(): void {
-    const { at, bytes, length, sequence, timestamp } = this.held
+  /** Takes what waits for the other half of its pair. */
+  takeWaiting(): void {
+    const { at, bytes, length, sequence, timestamp } = this.waiting
     if (at === undefined) return
-    this.held.at = undefined
+    this.waiting.at = undefined
+    // At most until the second tick after it; what is more is a stall, whose time does not count.
+    this.late = Math.min(longestWait + frameMs, Math.max(0, this.now() - this.stalled - at))
     this.take(length === bytes.length ? bytes : bytes.subarray(0, length), sequence, timestamp, at)
+    this.late = 0
   }
 
   /** Called by the wheel. In a round of ticks, which may take long, no time passes: the network is not read meanwhile. */
   tick(time: number): boolean {
     const now = this.clock(time)
     this.ticked = time
-    const { at } = this.held
-    // Beside what is held nothing is due; beside silence every second tick.
-    this.leftOut = at === undefined ? this.wheel.isCrowded && !this.leftOut : now - at < longestHeld
+    const { at } = this.waiting
+    // Half a pair waits for the other half; of silence two frames are taken by every second tick.
+    this.leftOut = at === undefined ? this.hearsInPairs && !this.leftOut : now - at < longestWait
     if (this.leftOut) return this.joined
-    this.takeHeld()
+    this.takeWaiting()
     this.joined = !this.stopped && this.buffer.tick(now)
     return this.joined
   }
@@ -153,7 +169,7 @@ export class ReceivePath implements FrameSource {
   private clock(now: number): number {
     if (now - this.ticked > stallMs) {
       // It came before the stall.
-      this.takeHeld()
+      this.takeWaiting()
       const lost = now - this.ticked - frameMs
       this.ticked += lost
       this.stalled += lost
@@ -168,6 +184,6 @@ export class ReceivePath implements FrameSource {
       this.codec.encode(frame, 0, frame.length, this.bytes, 0)
       this.tap(this.bytes, at + this.stalled, isSilence)
     }
-    this.onFrame(frame, at + this.stalled)
+    this.onFrame(frame, at + this.stalled, this.late)
   }
 }

@@ -50,8 +50,9 @@ export class RecordedCall {
     else this.caller.write(bytes, this.position(at))
   }
 
-  sent(frame: Uint8Array, now: number): void {
-    if (this.endedAt === undefined) this.agent.write(frame, this.position(now))
+  /** Takes a frame of the agent that is played from `at` on. */
+  sent(frame: Uint8Array, at: number): void {
+    if (this.endedAt === undefined) this.agent.write(frame, this.position(at))
   }
 
   /** Gives the encoder every second that was complete at the previous call. Called often. */

@@ -11,8 +11,8 @@ import { storeFile } from "./StoreFile.ts"
 export interface CallRecording {
   /** Takes a frame of the caller. See `MediaTap`. */
   readonly received: MediaTap["received"]
-  /** Takes a frame of the agent, in the leg's format, as it is sent. */
-  readonly sent: (frame: Uint8Array) => void
+  /** Takes a frame of the agent, in the leg's format. See `MediaTap`. */
+  readonly sent: MediaTap["sent"]
   /** Ends the recording. */
   readonly stop: () => void
   /** Length in seconds. */
@@ -89,7 +89,7 @@ export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
         anyActive.unsafeOpen()
         return {
           received: (bytes, at, isSilence) => recorded.received(bytes, at, isSilence),
-          sent: (frame) => recorded.sent(frame, now()),
+          sent: (frame, at) => recorded.sent(frame, at),
           stop: () => {
             active.delete(recorded)
             if (active.size === 0) anyActive.unsafeClose()

@@ -5,7 +5,7 @@ import type { EventDraft } from "@svc/api/events/Event"
 import { codecOf } from "@svc/audio/Codec"
 import type { CommandOf } from "@svc/conversation/Command"
 import { facts } from "@svc/conversation/testing/Script"
-import { frameBytes, frameSamples, mulaw8k } from "@svc/providers/Audio"
+import { frameBytes, frameMs, frameSamples, mulaw8k } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
 import { speakText } from "@svc/providers/SpeechTurn"
 import type { CallEvent, CallLeg, IncomingCall, TransferState } from "@svc/providers/Telephony"
@@ -118,9 +118,9 @@ class EchoPath {
 }
 
 /** The part of a leg in which networks differ. */
-export interface LegKind extends Pick<CallLeg, "format" | "keyEvents" | "marks" | "playoutDelayMs"> {
+export interface LegKind extends Pick<CallLeg, "aheadMs" | "format" | "keyEvents" | "marks" | "playoutDelayMs"> {
   readonly network?: NetworkKind
-  /** After how many milliseconds it confirms a mark as played; absent: never. */
+  /** How many milliseconds after the last frame before it began to play it confirms a mark as played; absent: never. */
   readonly confirmsAfter?: number
 }
 
@@ -139,6 +139,8 @@ export const callerOn = ({ confirmsAfter, format, network = {}, ...kind }: LegKi
     const heard: Array<Uint8Array> = []
     const transfers: Array<string> = []
     const hangups: Array<string> = []
+    /** When the last frame that was sent begins to play. */
+    let lastPlays = Number.NEGATIVE_INFINITY
     const leg: CallLeg = {
       ...kind,
       format,
@@ -147,6 +149,8 @@ export const callerOn = ({ confirmsAfter, format, network = {}, ...kind }: LegKi
       },
       send: (frame) => {
         heard.push(frame.slice())
+        const frames = frame.length / frameBytes(format)
+        lastPlays = Math.max(clock.unsafeCurrentTimeMillis(), lastPlays + frameMs) + (frames - 1) * frameMs
         if (echo === undefined) return
         codecOf(format).decode(frame, 0, sentPcm.length, sentPcm, 0)
         echo.put(sentPcm, clock.unsafeCurrentTimeMillis() - began)
@@ -154,7 +158,7 @@ export const callerOn = ({ confirmsAfter, format, network = {}, ...kind }: LegKi
       mark: (name) => {
         if (confirmsAfter === undefined) return
         const confirm = Effect.sync(() => listener({ _tag: "Mark", name, outcome: "played" }))
-        run(Effect.delay(confirm, confirmsAfter))
+        run(Effect.delay(confirm, Math.max(0, lastPlays - clock.unsafeCurrentTimeMillis()) + confirmsAfter))
       },
       clear: () => {},
       hangup: (reason) => void hangups.push(reason),

@@ -26,6 +26,22 @@ describe("CallMedia, the caller's audio", () => {
     expect(b.heard.flatMap((f) => [...f])).toEqual(Array.from({ length: 5 * frame }, (_, i) => i + 1))
   })
 
+  it("is heard in pairs beside many other calls, in order, and speech counts from when it came", () => {
+    const b = new MediaBench({ pairFrom: 1 })
+    const heardAt: Array<number> = []
+    b.onFrame = () => heardAt.push(b.now)
+    for (let n = 0; n < 9; n++) {
+      b.speech = n >= 3
+      b.media.receive(bytes(1 + n * frame, frame))
+      b.run(1)
+      if (n === 4) expect(b.late).toEqual([20])
+    }
+    expect(b.heard.flatMap((f) => [...f]).slice(0, 9 * frame)).toEqual(
+      Array.from({ length: 9 * frame }, (_, i) => i + 1)
+    )
+    expect(heardAt.slice(0, 9)).toEqual([0, 40, 40, 80, 80, 120, 120, 160, 160])
+  })
+
   it("calls onVoiceActivity once when the detector reports speech", () => {
     const b = new MediaBench()
     b.speech = true

@@ -21,10 +21,14 @@ export class MediaBench {
   onSend: () => void = () => {}
   /** What speech-to-text gets. */
   readonly clean: Array<Int16Array> = []
-  readonly wheel = new FrameWheel(() => {})
+  /** How long ago the caller had started or stopped speaking, each time that it was reported. */
+  readonly late: Array<number> = []
+  readonly wheel: FrameWheel
   readonly media: CallMedia
 
-  constructor(aheadMs?: number) {
+  /** `pairFrom`: see {@link FrameWheel}. */
+  constructor({ aheadMs, pairFrom }: { readonly aheadMs?: number; readonly pairFrom?: number } = {}) {
+    this.wheel = new FrameWheel(() => {}, pairFrom)
     this.media = new CallMedia({
       format: pcm8k,
       aheadMs,
@@ -41,7 +45,10 @@ export class MediaBench {
           this.onFrame()
         },
         onCleanFrame: (pcm) => this.clean.push(pcm.slice()),
-        onVoiceActivity: (on) => this.log.push(on ? "voice" : "quiet"),
+        onVoiceActivity: (on, late) => {
+          this.log.push(on ? "voice" : "quiet")
+          this.late.push(late)
+        },
         onStarted: (id) => this.log.push(`started ${id}`),
         onPlayed: (id) => {
           this.log.push(`played ${id}`)

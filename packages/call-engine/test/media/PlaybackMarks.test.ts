@@ -15,6 +15,12 @@ const after =
   (name, bench) =>
     bench.confirmLater(ms, name)
 
+/** Confirms each mark as played `ms` after the last frame before it was due to be sent, also when it was sent ahead of time. */
+const afterDue =
+  (ms: number): OnMark =>
+  (name, bench) =>
+    bench.confirmLater(Math.max(0, (bench.sent - 1) * 20 - bench.now) + ms, name)
+
 /** The audio of a call on a leg, in virtual time. An utterance has one frame for each character of its text. */
 class MarksBench {
   now = 0
@@ -22,13 +28,14 @@ class MarksBench {
   readonly marks: Array<string> = []
   /** How long ago each played utterance had ended. */
   readonly late: Array<number> = []
+  /** Frames. */
   sent = 0
   kind: PlaybackMarks
   readonly wheel = new FrameWheel(() => {})
   readonly media: CallMedia
   private later: Array<{ readonly at: number; readonly name: string; readonly outcome: "played" | "cleared" }> = []
 
-  constructor(kind: PlaybackMarks, onMark: OnMark, delayMs = 0) {
+  constructor(kind: PlaybackMarks, onMark: OnMark, delayMs = 0, aheadMs = 0) {
     this.kind = kind
     const mark = (name: string) => {
       this.marks.push(name)
@@ -38,7 +45,10 @@ class MarksBench {
       format: { encoding: "pcm16", sampleRate: 8000 },
       wheel: this.wheel,
       now: () => this.now,
-      send: () => this.sent++,
+      send: (bytes) => {
+        this.sent += bytes.length / 2 / frame
+      },
+      aheadMs,
       leg: { marks: () => this.kind, mark, delayMs },
       detector: { push: () => "silence" },
       listener: {
@@ -218,6 +228,41 @@ describe("PlaybackMarks", () => {
       expect([b.sent, b.playedAt("a")]).toEqual([20, []])
     }
   )
+
+  it.each([
+    ["exact", 0, 0],
+    ["exact", 150, 0],
+    ["echoed", 100, 0],
+    ["none", 0, 0],
+    ["none", 0, 200]
+  ] as const)(
+    "speech that is sent 200 ms ahead to a leg with %s marks, %i ms late, or a delay of %i ms, counts as played and is cut where the caller heard it",
+    (kind, late, delay) => {
+      const b = new MarksBench(kind, afterDue(late), delay, 200)
+      b.say("a", text(50))
+      b.run(2000)
+      expect(b.log[0]).toBe("0 started a")
+      // The end of an estimate is looked for every 20 ms.
+      expect(Math.abs((b.playedAt("a")[0] ?? 0) - (980 + late + delay))).toBeLessThanOrEqual(20)
+      const other = new MarksBench(kind, afterDue(late), delay, 200)
+      other.say("a", text(100))
+      other.run(385)
+      const { sent } = other
+      expect(sent).toBeGreaterThan(20)
+      // To the frame.
+      expect(Math.abs((other.cut() ?? 0) - (20 - (late + delay) / 20))).toBeLessThanOrEqual(1)
+      other.run(5000)
+      expect([other.sent, other.playedAt("a")]).toEqual([sent, []])
+    }
+  )
+
+  it("marks come at the end of a message where audio is sent ahead", () => {
+    const at: Array<number> = []
+    const b = new MarksBench("exact", (_name, bench) => void at.push(bench.sent), 0, 200)
+    b.say("a", text(35))
+    b.run(1000)
+    expect(at).toEqual([1, 15, 25, 35])
+  })
 
   it("speech is not cut after the first mark that is pending, as long as that is not overdue", () => {
     const b = new MarksBench("exact", (name, bench) => {

@@ -26,7 +26,7 @@ const answer = configuration(
 
 interface Leg extends LegKind {
   readonly name: string
-  /** Milliseconds from the last frame until it counts as played. */
+  /** Milliseconds from when the last frame is due until it counts as played. */
   readonly late: number
   /** The same for the greeting, where it differs. */
   readonly greetingLate?: number
@@ -35,6 +35,14 @@ interface Leg extends LegKind {
 const legs: ReadonlyArray<Leg> = [
   { name: "exact marks", marks: "exact", confirmsAfter: 0, late: 0 },
   { name: "exact marks 200 ms late", marks: "exact", confirmsAfter: 200, late: 200 },
+  { name: "exact marks, and audio 120 ms ahead", marks: "exact", confirmsAfter: 0, aheadMs: 120, late: 0 },
+  {
+    name: "echoed marks 100 ms late, and audio 200 ms ahead",
+    marks: "echoed",
+    confirmsAfter: 100,
+    aheadMs: 200,
+    late: 100
+  },
   { name: "echoed marks 100 ms late", marks: "echoed", confirmsAfter: 100, late: 100 },
   { name: "echoed marks 300 ms late", marks: "echoed", confirmsAfter: 300, late: 300 },
   { name: "no marks", marks: "none", late: 0 } as const,
@@ -68,7 +76,7 @@ const cutsOf = (call: VirtualCall): ReadonlyArray<string> =>
 describe.each(legs)("a call on a leg with $name", (leg) => {
   const expectLate = (silence: number) => {
     expect(silence).toBeGreaterThanOrEqual(leg.late)
-    expect(silence).toBeLessThanOrEqual(leg.late + 50)
+    expect(silence).toBeLessThanOrEqual(leg.late + (leg.aheadMs ?? 0) + 50)
   }
 
   it.live("that the API ends is hung up when its farewell was played", () =>
