@@ -5,7 +5,7 @@ import * as net from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { freePorts } from "@svc/providers/testing/FreePorts"
-import { Effect, Schedule, Schema, type Scope } from "effect"
+import { Effect, ExecutionStrategy, Exit, Schedule, Schema, Scope } from "effect"
 
 /** Whether the softphone is installed. */
 export const isInstalled = spawnSync("baresip", ["-h"]).error === undefined
@@ -162,7 +162,14 @@ const startOnce = ({
 
 /** Starts a softphone, which ends with the scope. */
 export const start = (options: BaresipOptions = {}): Effect.Effect<Baresip, never, Scope.Scope> =>
-  startOnce(options).pipe(Effect.retry({ times: 5 }), Effect.orDie)
+  Effect.gen(function* () {
+    const own = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
+    return yield* startOnce(options).pipe(
+      Scope.extend(own),
+      // It may still run.
+      Effect.tapErrorCause(() => Scope.close(own, Exit.void))
+    )
+  }).pipe(Effect.retry({ times: 5 }), Effect.orDie)
 
 /** The offer of an INVITE. */
 export interface Offer {
