@@ -67,7 +67,7 @@ class Client {
   }
 }
 
-const after = (ms: number): Promise<void> => new Promise((resume) => setTimeout(resume, ms))
+const after = (ms: number): Promise<void> => new Promise((resume) => setTimeout(resume, Math.max(0, ms)))
 
 /** Requests at random times of which any number falls into an interval: exponential pauses, the same in each run. */
 const atRate = async (clients: ReadonlyArray<Client>, perSecond: number, ms: number): Promise<void> => {
