@@ -65,7 +65,8 @@ const stopsRinging = "dial stops the ringing within 50 ms when it is interrupted
 const passesEarly = "dial passes the audio before the answer to onEarlyMedia if earlyMedia is declared"
 const endsEarly = "early media ends with dial, and the leg does not emit it again"
 const numbered = "a leg numbers every packet or none, with timestamps that count samples, also in pauses"
-const messages = "a leg with aheadMs plays all frames of one send in order, and a mark after the last of them"
+const messages =
+  "a leg with aheadMs plays all frames of several sends in order, and confirms the marks after the first and the last"
 const wholeSamples = "a leg emits whole samples in each declared format"
 const dialling = [
   passesEarly,
