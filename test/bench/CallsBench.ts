@@ -68,7 +68,7 @@ const program = Effect.gen(function* () {
             otlp,
             lines: lines.map((line) => ({ ...line, verdict: verdictOf(line) ?? null }))
           })
-        : `${table(`${count} ${network === "sip" ? "SIP" : network} calls at once${otlp ? ", exported by OTLP" : ""}, ${seconds} s, ${runs === 1 ? "one run" : `medians of ${runs} runs`}`, lines)}\n`
+        : `${table(`${count} ${network === "sip" ? "SIP" : network} calls at once${otlp ? ", exported by OTLP" : ""}, ${seconds} s, ${runs === 1 ? "one run" : `medians of ${runs} runs`}, Node ${process.versions.node}`, lines)}\n`
     )
   const measure = (count: number) =>
     Effect.gen(function* () {
