@@ -205,8 +205,9 @@ export class CallMedia implements FrameSource {
     this.isSpeaking = on
     // A stopped call has closed its detector.
     const lasted = this.stopped ? 0 : (this.detector.lasted?.(on ? "speech" : "silence") ?? 0)
+    const late = lasted + this.late
     // What was said before the end of turn belongs to that turn.
-    this.listener.onVoiceActivity(on, (on ? Math.min(lasted, this.turnFrames * frameMs) : lasted) + this.late)
+    this.listener.onVoiceActivity(on, on ? Math.min(late, this.turnFrames * frameMs) : late)
   }
 
   /**

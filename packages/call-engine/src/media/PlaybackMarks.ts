@@ -27,9 +27,9 @@ const kept = 64
 
 /**
  * What the peer has played of the audio sent to it. Asks the leg for a mark at the beginning and the end of a turn, and
- * within it at the end of the first message after each 200 ms. Reports utterances as played: when the mark at their end was confirmed, or
- * {@link confirmationLimitMs} after the time at which they should have been played; on a leg without marks at that
- * time. A leg that let a mark become overdue is taken for one without marks until it confirms one again. Positions are
+ * within it at the end of the first message after each 200 ms. Reports utterances as played: when the mark at their end was
+ * confirmed, or {@link confirmationLimitMs} after the time at which they should have been played; on a leg without marks at
+ * that time. A leg that let a mark become overdue is taken for one without marks until it confirms one again. Positions are
  * those of the {@link Playout}.
  *
  * What a leg says is bounded by what it can have played. Ignored are unknown, repeated and outdated marks, and
