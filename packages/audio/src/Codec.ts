@@ -34,3 +34,14 @@ const pcm16: Codec = {
 
 export const codecOf = (format: AudioFormat): Codec =>
   format.encoding === "mulaw" ? mulaw : format.encoding === "alaw" ? alaw : pcm16
+
+/** The length of the rise, in samples: 5 ms at 8 kHz. */
+const fadeSamples = 40
+
+/** Lets a frame rise from silence, so that speech that goes on within a sound does not begin with a click. `pcm`: room for its samples. */
+export const fadeIn = (codec: Codec, frame: Uint8Array, pcm: Int16Array): void => {
+  codec.decode(frame, 0, pcm.length, pcm, 0)
+  const ramp = Math.min(fadeSamples, pcm.length)
+  for (let n = 0; n < ramp; n++) pcm[n] = Math.round(((pcm[n] ?? 0) * n) / ramp)
+  codec.encode(pcm, 0, pcm.length, frame, 0)
+}

@@ -1,4 +1,4 @@
-import { type Codec, codecOf } from "@svc/audio/Codec"
+import { type Codec, codecOf, fadeIn } from "@svc/audio/Codec"
 import { type Cut, Playout } from "@svc/audio/Playout"
 import { SentFrames } from "@svc/audio/SentFrames"
 import { type AudioFormat, frameBytes, frameMs, frameSamples } from "@svc/providers/Audio"
@@ -12,9 +12,6 @@ import { SentAhead } from "./SentAhead.ts"
 
 /** Frames after an end of turn in which speech reported by the detector belongs to the finished turn: 300 ms. */
 const hangoverFrames = 15
-
-/** The length of the rise with which held speech goes on: 5 ms at 8 kHz. */
-const fadeSamples = 40
 
 /** Called synchronously from the media path. */
 export interface MediaListener {
@@ -331,7 +328,8 @@ export class CallMedia implements FrameSource {
     const position = playout.position
     let frames = 0
     for (let room = ahead.room; room !== undefined && frames < most && playout.read(room); room = ahead.room) {
-      if (this.fadesIn) this.fadeIn(room)
+      if (this.fadesIn) fadeIn(this.codec, room, this.sentPcm)
+      this.fadesIn = false
       ahead.add()
       frames++
       if (this.overflow.length > 0) this.refillPlayout()
@@ -379,16 +377,6 @@ export class CallMedia implements FrameSource {
     this.playout.resume()
     if (this.playout.pending) this.join()
     else this.marks.utteranceEnded()
-  }
-
-  /** Speech that goes on within a sound does not begin with a click. */
-  private fadeIn(frame: Uint8Array): void {
-    this.fadesIn = false
-    const { codec, sentPcm } = this
-    codec.decode(frame, 0, sentPcm.length, sentPcm, 0)
-    const ramp = Math.min(fadeSamples, sentPcm.length)
-    for (let n = 0; n < ramp; n++) sentPcm[n] = Math.round(((sentPcm[n] ?? 0) * n) / ramp)
-    codec.encode(sentPcm, 0, sentPcm.length, frame, 0)
   }
 
   /** Ends all audio and closes the detector. */
