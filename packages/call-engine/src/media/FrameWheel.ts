@@ -19,7 +19,7 @@ const slotCount = 4
 /** A loop that is later than this, in ms, skips the slots it missed: a burst of old frames is useless to the caller. */
 const stallMs = 100
 /** From this number of inbound sources on, their frames are heard in pairs. */
-const pairingFrom = 64
+const manyInbound = 64
 /** Frames that are later than this, in ms, are sent in the middle of other work. */
 const lateMs = 1
 
@@ -125,20 +125,20 @@ export class FrameWheel {
   skipped = 0
   readonly #wake: () => void
 
-  readonly #pairingFrom: number
+  readonly #pairFrom: number
 
   /**
    * `wake` is called when the first source joins an idle wheel. `pairFrom`: from this number of inbound sources on, their
    * frames are heard in pairs.
    */
-  constructor(wake: () => void, pairFrom = pairingFrom) {
+  constructor(wake: () => void, pairFrom = manyInbound) {
     this.#wake = wake
-    this.#pairingFrom = pairFrom
+    this.#pairFrom = pairFrom
   }
 
   /** Whether the frames of inbound sources are heard in pairs. */
   get hearsInPairs(): boolean {
-    return this.#inbound.size >= this.#pairingFrom
+    return this.#inbound.size >= this.#pairFrom
   }
 
   get idle(): boolean {
