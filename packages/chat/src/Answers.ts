@@ -1,6 +1,6 @@
 import type { FinishReason } from "@svc/api/chat/ChatCompletion"
 import { Unavailable } from "@svc/api/VoiceError"
-import type { LanguageModel, ModelDelta, ModelToolCall } from "@svc/providers/LanguageModel"
+import type { LanguageModel, ModelDelta, ModelRequest, ModelToolCall } from "@svc/providers/LanguageModel"
 import { Cause, type Context, Effect } from "effect"
 import type { PreparedRequest } from "./PreparedRequest.ts"
 import { StopTexts } from "./StopTexts.ts"
@@ -18,6 +18,9 @@ export interface AnswerEnd {
   /** Absent when the model reported none. */
   readonly usage?: Extract<ModelDelta, { readonly _tag: "Usage" }>
 }
+
+/** Characters of a token, where tokens are estimated. */
+const charactersPerToken = 4
 
 /** The longest answer in characters; a longer one is cut, with the reason `length`. */
 export const longestAnswer = 1_000_000
@@ -40,6 +43,17 @@ export interface ModelAnswer extends AnswerEnd {
   readonly model: Model
 }
 
+/** The tokens of an answer of so many characters, by its length and that of the request. */
+const estimatedUsage = ({ messages, tools }: ModelRequest, characters: number): NonNullable<AnswerEnd["usage"]> => {
+  const sent = messages.reduce((sum, { content }) => sum + content.length, 0)
+  const offered = tools.length === 0 ? 0 : JSON.stringify(tools).length
+  return {
+    _tag: "Usage",
+    inputTokens: Math.ceil((sent + offered) / charactersPerToken),
+    outputTokens: Math.ceil(characters / charactersPerToken)
+  }
+}
+
 /** Runs one model. Calls of tools that were not offered, as models sometimes make, are left out. */
 const answerOf = (model: Model, { parallelToolCalls, request, stop }: PreparedRequest, listener: AnswerListener) =>
   Effect.suspend(() => {
@@ -53,6 +67,8 @@ const answerOf = (model: Model, { parallelToolCalls, request, stop }: PreparedRe
     const ended = (reason: FinishReason): ModelAnswer => ({ model, reason, ...(usage !== undefined && { usage }) })
     const cut = (reason: FinishReason): void => {
       isCut = true
+      // Models count at their end, which is not waited for.
+      usage ??= estimatedUsage(request, length)
       listener.onCut(ended(reason))
     }
     const say = (text: string): void => {

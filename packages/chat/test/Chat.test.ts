@@ -318,7 +318,11 @@ describe("the answer", () => {
         )
       )
       const answer = yield* complete({ ...body, stop: ["<end>", "zzz"] }).pipe(withModels(endless))
-      expect(answer).toMatchObject({ choices: [{ finish_reason: "stop", message: { content: "a <b " } }] })
+      expect(answer).toMatchObject({
+        choices: [{ finish_reason: "stop", message: { content: "a <b " } }],
+        // The model has not counted: 5 and 5 characters.
+        usage: { prompt_tokens: 2, completion_tokens: 2, total_tokens: 4 }
+      })
       yield* Deferred.await(stopped)
     })
   )
