@@ -27,6 +27,9 @@ export const noSeller = new Unavailable({
 /** The largest number of results that a carrier may be asked for. See docs/plugins.md. */
 const maxOffered = 500
 
+/** How many more than wanted a carrier is asked for at first: some may be taken here, by import for example. */
+const spare = 20
+
 type CarrierQuery = Parameters<Numbers["search"]>[0]
 
 const carrierQuery = ({ area, country, type }: NumberSearchQuery, limit: number): CarrierQuery => ({
@@ -75,27 +78,36 @@ export class NumberSearch extends Context.Tag("@svc/numbers/NumberSearch")<
           { concurrency: "unbounded" }
         )
 
-      return {
-        search: Effect.fn("NumberSearch.search")(function* (tier, query) {
-          if (sellers.length === 0) return yield* noSeller
-          // More than asked for, because some may be left out.
-          const answers = yield* offersOf(carrierQuery(query, Math.min(maxOffered, query.limit * 2)))
+      /** The offers of all carriers that fit and are not taken here; each carrier is asked for `limit`. */
+      const forSale = (query: NumberSearchQuery, limit: number) =>
+        Effect.gen(function* () {
+          const answers = yield* offersOf(carrierQuery(query, limit))
           if (answers.every(({ offers }) => Option.isNone(offers))) {
             return yield* new Unavailable({
               message: `No carrier could be asked for numbers (${sellers.map(({ id }) => id).join(", ")}); try again later`
             })
           }
-          const offers = Arr.dedupeWith(
-            answers.flatMap(({ offers }) => Option.getOrElse(offers, (): ReadonlyArray<OfferedNumber> => [])),
-            (one, other) => one.number === other.number
-          )
+          const lists = answers.map(({ offers }) => Option.getOrElse(offers, (): ReadonlyArray<OfferedNumber> => []))
+          const offers = Arr.dedupeWith(lists.flat(), (one, other) => one.number === other.number)
           const taken = new Set(yield* repo.taken(offers.map(({ number }) => number)))
-          const monthly_cost_eur = toNumber(rates.number(tier))
-          return offers
-            .filter(
+          return {
+            free: offers.filter(
               ({ country, number, type }) =>
                 country === query.country && (query.type === undefined || type === query.type) && !taken.has(number)
-            )
+            ),
+            mayHaveMore: limit < maxOffered && lists.some((list) => list.length >= limit)
+          }
+        })
+
+      return {
+        search: Effect.fn("NumberSearch.search")(function* (tier, query) {
+          if (sellers.length === 0) return yield* noSeller
+          const first = Math.min(maxOffered, query.limit + spare)
+          const found = yield* forSale(query, first)
+          // A carrier that has given as many as were asked for may have more.
+          const all = found.free.length < query.limit && found.mayHaveMore ? yield* forSale(query, maxOffered) : found
+          const monthly_cost_eur = toNumber(rates.number(tier))
+          return all.free
             .slice(0, query.limit)
             .map(({ area, country, number, type }) => ({ number, country, type, area, monthly_cost_eur }))
         }),

@@ -42,9 +42,23 @@ layer(onDatabase({ sip: undefined, first, second }))("the search for numbers", (
       yield* search.search("payg", { ...query, area: "", type: "toll_free" })
       yield* search.search("payg", { ...query, area: "212" })
       expect(first.searches.slice(-2)).toEqual([
-        { country: "US", limit: 20, type: "toll_free" },
-        { country: "US", limit: 20, area: "212" }
+        { country: "US", limit: 30, type: "toll_free" },
+        { country: "US", limit: 30, area: "212" }
       ])
+    })
+  )
+
+  it.effect("finds numbers behind many that are taken here", () =>
+    Effect.gen(function* () {
+      const search = yield* NumberSearch
+      const orders = yield* NumberOrders
+      const owner = yield* ownerWith("200")
+      const all = yield* Effect.replicateEffect(freshNumber, 26)
+      first.search = ({ limit }) => Effect.succeed(all.slice(0, limit).map((number) => offer(number)))
+      second.search = () => Effect.succeed([])
+      yield* Effect.forEach(all.slice(0, 25), (number) => orders.purchase(owner, { number }))
+      const found = yield* search.search("payg", { country: "US", limit: 1 })
+      expect(found.map(({ number }) => number)).toEqual(all.slice(25))
     })
   )
 
