@@ -131,5 +131,5 @@ export class TestSessionLimitExceeded extends define(
   "TestSessionLimitExceeded",
   "TEST_SESSION_LIMIT_EXCEEDED",
   429,
-  "the project has 20 active test sessions: end one of them"
+  "the project has 200 active test sessions: end one of them"
 ) {}

@@ -1,6 +1,6 @@
 import { Agents, type CallAgent } from "@svc/agents/Agents"
 import type { AgentNotFound } from "@svc/api/agents/Agent"
-import { newTestSessionId, parseId, TestSessionId } from "@svc/api/Ids"
+import { newTestSessionId, TestSessionId } from "@svc/api/Ids"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import {
   type TestSession,
@@ -20,7 +20,19 @@ import { metadataProblem } from "@svc/conversation/answers/MetadataLimits"
 import type { Facts } from "@svc/conversation/Input"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import type { Providers } from "@svc/providers/Providers"
-import { Clock, type ConfigError, Context, Duration, Effect, Exit, Fiber, FiberSet, Layer, Option } from "effect"
+import {
+  Clock,
+  type ConfigError,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  Fiber,
+  FiberSet,
+  Layer,
+  Option,
+  Schema
+} from "effect"
 import type { AgentServerClient } from "../agent-server/AgentServerClient.ts"
 import type { LiveCallWriter } from "../record/LiveCallWriter.ts"
 import type { CallKnowledge } from "../session/CallKnowledge.ts"
@@ -28,12 +40,12 @@ import type { CallMessages } from "../session/CallMessages.ts"
 import { conversationServices } from "../session/ConversationServices.ts"
 import type { TextSession } from "../session/TextSession.ts"
 import * as SessionTurn from "./SessionTurn.ts"
-import { type SessionKey, type TestSessionHead, type TestSessionRow, TestSessionsRepo } from "./TestSessionsRepo.ts"
+import { type TestSessionHead, type TestSessionRow, TestSessionsRepo } from "./TestSessionsRepo.ts"
 
-const readId = parseId(TestSessionId)
+const isId = Schema.is(TestSessionId)
 
 /** Active sessions of a project, at most. */
-const maxActive = 20
+const maxActive = 200
 /** Seconds in `Retry-After` when there are as many. */
 const retryAfter = 30
 /** How long a request waits for an earlier one of its session: longer than a dead node keeps its lease. */
@@ -147,12 +159,11 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
         )
 
       const lookedUp =
-        <A>(read: (projectId: number, key: SessionKey) => Effect.Effect<Option.Option<A>>) =>
+        <A>(read: (projectId: number, id: string) => Effect.Effect<Option.Option<A>>) =>
         (project: Pick<PrincipalProject, "id">, id: string): Effect.Effect<A, TestSessionNotFound> => {
-          const key = readId(id)
-          if (key === undefined) return Effect.fail(new TestSessionNotFound())
+          if (!isId(id)) return Effect.fail(new TestSessionNotFound())
           return Effect.flatMap(
-            read(project.id, key),
+            read(project.id, id),
             Option.match({ onNone: () => new TestSessionNotFound(), onSome: (row) => Effect.succeed(row) })
           )
         }
@@ -307,8 +318,8 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
       })
 
       const sweep = Effect.gen(function* () {
-        for (const { id, project_id } of yield* repo.idle(idleMinutes)) {
-          yield* Effect.catchAll(end({ id: project_id }, String(id), "idle"), (error) =>
+        for (const { project_id, public_id: id } of yield* repo.idle(idleMinutes)) {
+          yield* Effect.catchAll(end({ id: project_id }, id, "idle"), (error) =>
             Effect.logWarning(`The idle test session ${id} could not be ended; trying again: ${error.message}`)
           )
         }

@@ -47,17 +47,14 @@ export interface Progress {
   readonly ended: string | null
 }
 
-/** A session by its public or numeric id. */
-export type SessionKey = { readonly numeric: number } | { readonly public: string }
-
 /** SQL of `test_sessions` and `test_session_journal`. */
 export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessionsRepo")<
   TestSessionsRepo,
   {
     /** Inserts a session of a node and returns its numeric id; null when the project has `limit` active ones. */
     readonly insert: (session: NewTestSession, limit: number) => Effect.Effect<number | null>
-    readonly find: (projectId: number, key: SessionKey) => Effect.Effect<Option.Option<TestSessionRow>>
-    readonly head: (projectId: number, key: SessionKey) => Effect.Effect<Option.Option<TestSessionHead>>
+    readonly find: (projectId: number, publicId: string) => Effect.Effect<Option.Option<TestSessionRow>>
+    readonly head: (projectId: number, publicId: string) => Effect.Effect<Option.Option<TestSessionHead>>
     /** Takes an active session that no other node works on. */
     readonly claim: (id: number, node: string) => Effect.Effect<boolean>
     /** Stores progress, if the node still has the session; false: another node has taken it over. */
@@ -71,7 +68,7 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
     /** Sessions that no node works on and that had no message for `minutes`. */
     readonly idle: (
       minutes: number
-    ) => Effect.Effect<ReadonlyArray<{ readonly id: number; readonly project_id: number }>>
+    ) => Effect.Effect<ReadonlyArray<{ readonly public_id: string; readonly project_id: number }>>
     readonly deleteOlder: (days: number) => Effect.Effect<void>
   }
 >() {
@@ -105,10 +102,9 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
 
       interface Wanted {
         readonly project: number
-        readonly key: SessionKey
+        readonly publicId: string
       }
-      const isWanted = ({ key, project }: Wanted) =>
-        sql`project_id = ${project} and ${"numeric" in key ? sql`id = ${key.numeric}` : sql`public_id = ${key.public}`}`
+      const isWanted = ({ project, publicId }: Wanted) => sql`project_id = ${project} and public_id = ${publicId}`
       const find = SqlSchema.findOne({
         Request: Schema.Any,
         Result: TestSessionRow,
@@ -162,12 +158,12 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
         return Option.some({ call_id: session.call_id, ended: session.ended, rows })
       })
 
-      const Idle = Schema.Array(Schema.Struct({ id: Schema.Int, project_id: Schema.Int }))
+      const Idle = Schema.Array(Schema.Struct({ public_id: Schema.String, project_id: Schema.Int }))
 
       return {
         insert,
-        find: (project, key) => Effect.orDie(find({ project, key })),
-        head: (project, key) => Effect.orDie(head({ project, key })),
+        find: (project, publicId) => Effect.orDie(find({ project, publicId })),
+        head: (project, publicId) => Effect.orDie(head({ project, publicId })),
         claim: (id, node) =>
           sql`
             update test_sessions set node_id = ${node}
@@ -190,7 +186,7 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
           ),
         idle: Effect.fn("TestSessionsRepo.idle")(function* (minutes: number) {
           const rows = yield* sql`
-            select id, project_id from test_sessions
+            select public_id, project_id from test_sessions
             where ended_at is null and node_id is null and active_at < now() - make_interval(mins => ${minutes}::int)
             order by active_at limit 100`
           return yield* Schema.decodeUnknown(Idle)(rows)
