@@ -158,8 +158,8 @@ export interface Conversation {
   readonly next_turn: number
   /** The endpointing of the speech-to-text session, where it differs from that of its provider. */
   readonly session_endpointing: "provider" | "none" | null
-  /** Words of the last turn for which no final transcript had come; a late one adds nothing. */
-  readonly unconfirmed: string | null
+  /** Words of the last turns for which no final transcript had come, the oldest first; a late one adds nothing. */
+  readonly unconfirmed: ReadonlyArray<string>
   /** The `press_keys` that runs: its tool call, and the keys still to be pressed. */
   readonly keys: { readonly tool: string; readonly rest: string } | null
   /**
@@ -265,7 +265,7 @@ export const initial = (facts: Facts): Conversation => ({
   rounds: 0,
   next_turn: 0,
   session_endpointing: null,
-  unconfirmed: null,
+  unconfirmed: [],
   keys: null,
   detected: { words: {}, before: null },
   history: { from: 0, summary: null, summarized: 0, pending: null, next: 0 },

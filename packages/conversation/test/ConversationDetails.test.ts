@@ -34,14 +34,25 @@ describe("speech-to-text", () => {
     expect(commandsOf(s, "Listen")).toEqual([expect.objectContaining({ format: "raw", keyterms: ["Svc"] })])
   })
 
-  it("that fails three times within a minute ends the call, whatever is understood in between", () => {
+  it("that fails three times within a minute ends the call when nothing became final in between", () => {
     const s = Script.greeted()
     for (const ms of [0, 29_999, 30_000]) {
       expect(s.state.phase).toBe("live")
-      s.input({ _tag: "CallerFinal", text: "Hello" }).input({ _tag: "CallerEndOfTurn" })
+      s.input({ _tag: "CallerPartial", text: "Hello" })
       s.wait(ms).input({ _tag: "RecognizerFailed", reason: "gone" })
     }
     expect(s.state.phase).toBe("ending")
+  })
+
+  it("that breaks again and again is opened again as long as words become final in between", () => {
+    const s = Script.greeted()
+    s.commands.length = 0
+    for (let n = 0; n < 10; n++) {
+      s.input({ _tag: "CallerFinal", text: "Hello" }).input({ _tag: "CallerEndOfTurn" })
+      s.wait(3000).input({ _tag: "RecognizerFailed", reason: "gone", broke: true })
+    }
+    expect(s.state.phase).toBe("live")
+    expect(commandsOf(s, "Listen")).toHaveLength(10)
   })
 
   it("that fails every half minute, or every hour, is opened again each time", () => {

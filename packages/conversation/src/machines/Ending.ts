@@ -193,7 +193,7 @@ export const onDraining = (d: Draft, input: Input): void => {
       Turn.addWords(d, input.text, false)
       return
     case "CallerFinal":
-      Turn.addWords(d, input.text, true)
+      if (!Turn.isLate(d, input.text)) Turn.addWords(d, input.text, true)
       return
     case "RecognizerFinished":
     case "RecognizerFailed":

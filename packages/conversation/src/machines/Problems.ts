@@ -19,8 +19,9 @@ const secrets: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#@"']{1,300}@/gi, "$1"],
   [/(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s?#"']{1,600})[?#][^\s"')]*/gi, "$1"],
   [/\b(bearer|basic)\s+[\w.~+/=*-]{6,}/gi, "$1 …"],
-  // Keys of vendors and of ours, also half hidden: `sk-proj-12…`, `svc_live_…`.
-  [/\b(?:sk|pk|rk|xi|key|token|svc)[-_][\w*-]{8,}/gi, "…"]
+  // Keys of vendors and of ours, also half hidden: `sk-proj-12…`, `svc_live_…`; names of settings, `SVC_…`, are none.
+  [/\b(?:sk|pk|rk|xi|key|token)[-_][\w*-]{8,}/gi, "…"],
+  [/\b(?!SVC_[A-Z0-9_]+\b)[sS][vV][cC][-_][\w*-]{8,}/g, "…"]
 ]
 
 /** A reason in one line of limited length, without what may be secret. */

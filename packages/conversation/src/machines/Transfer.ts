@@ -121,7 +121,8 @@ const complete = (d: Draft, transfer: Transfer): void => {
     })
     command(d, { _tag: "TransferOver", failure_reason: null })
   }
-  patch(d, { transfer: null, transferred: { destination, at: d.at } })
+  // The agent has nothing to say about it any more.
+  patch(d, { transfer: null, transferred: { destination, at: d.at }, must_ask_model: false })
   if (tool !== null && stage !== "timed out") Tools.answer(d, tool, { status: "transferred", destination })
   Model.cancel(d)
   Tools.cancelAll(d)

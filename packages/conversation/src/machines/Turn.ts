@@ -27,6 +27,9 @@ export const silenceMaxMs = 2000
 export const soundMaxMs = 3000
 /** A pause within sound that lasts on: between two words, or before a plosive. */
 export const soundPauseMs = 320
+/** Turns whose final transcript may still come. */
+const mostUnconfirmed = 8
+
 export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStarted">): void => {
   if (d.state.caller.voice_active) return
   stopTimer(d, "endpoint")
@@ -82,7 +85,8 @@ const forgetSound = (d: Draft): void => {
 export const addWords = (d: Draft, text: string, final: boolean): boolean => {
   if (text.trim() === "") return false
   beginSpeech(d, d.at)
-  patch(d, { unrecognized_ms: 0 })
+  // What breaks again and again, and is final in between, loses nothing.
+  patch(d, { unrecognized_ms: 0, stt_failed_at: final ? [] : d.state.stt_failed_at })
   const caller = {
     ...d.state.caller,
     early_answer: false,
@@ -95,19 +99,24 @@ export const addWords = (d: Draft, text: string, final: boolean): boolean => {
 }
 
 export const onWords = (d: Draft, text: string, final: boolean): void => {
-  if (isLate(d, text, final)) return
+  if (final && isLate(d, text)) return
   if (!addWords(d, text, final)) return
   react(d, takesFloor(d, callerWords(d), d.state.caller.partial !== "") ? "words" : "backchannel")
   startTimer(d, "endpoint", endpointDelay(d))
   if (final) Knowledge.onWords(d, callerWords(d))
 }
 
-/** Whether words were taken as a turn before their final transcript came. */
-const isLate = (d: Draft, text: string, final: boolean): boolean => {
-  const { unconfirmed } = d.state
-  if (unconfirmed === null || !final) return false
-  patch(d, { unconfirmed: null })
-  return plainWords(text) === plainWords(unconfirmed)
+/**
+ * Whether a final transcript is that of words which were taken as a turn before. Transcripts become final in order: those of
+ * earlier turns will not come any more.
+ */
+export const isLate = (d: Draft, text: string): boolean => {
+  const { caller, unconfirmed } = d.state
+  if (unconfirmed.length === 0) return false
+  const words = plainWords(text)
+  const turn = plainWords(caller.partial) === words ? -1 : unconfirmed.findIndex((one) => plainWords(one) === words)
+  patch(d, { unconfirmed: turn < 0 ? [] : unconfirmed.slice(turn + 1) })
+  return turn >= 0
 }
 
 /** Whether words interrupt the agent: more than a backchannel, and as many as the configuration asks for. */
@@ -271,7 +280,7 @@ export const onEndOfTurn = (d: Draft): void => {
   }
   const { partial } = d.state.caller
   patch(d, {
-    unconfirmed: partial.trim() === "" ? null : partial,
+    unconfirmed: partial.trim() === "" ? [] : [...d.state.unconfirmed, partial].slice(-mostUnconfirmed),
     caller: { ...d.state.caller, partial: "", words: [text] }
   })
   const row = turnTable[floorOf(d.state)]

@@ -25,6 +25,13 @@ describe("the last words of a conversation", () => {
     expect(s.take().at(-1)).toBe("Finish completed answered caller-hangup")
   })
 
+  it("are not heard again when their transcript becomes final after the turn and the hang-up", () => {
+    const s = hearing()
+    s.input({ _tag: "CallerEndOfTurn" }).wait(100).input({ _tag: "CallerHungUp" })
+    s.wait(900).input({ _tag: "CallerFinal", text: "I want." }).input({ _tag: "RecognizerFinished" })
+    expect(s.transcript.filter((line) => line.startsWith("user: "))).toEqual(["user: I want"])
+  })
+
   it("are the last partial when speech-to-text does not finish within the drain time", () => {
     const s = hearing()
     s.input({ _tag: "CallerHungUp" }).wait(1500).fire("drain")

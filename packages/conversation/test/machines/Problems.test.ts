@@ -134,6 +134,12 @@ describe("the failure of a call", () => {
     for (const secret of ["pass", "token=", "abcdef", "12345678"]) expect(failure?.reason).not.toContain(secret)
   })
 
+  it("keeps the names of settings, which are no keys", () => {
+    const reason = "403 Forbidden; check SVC_SIP_TRUNK_USERNAME and SVC_SIP_TRUNK_PASSWORD, not svc_live_abcdef123456"
+    const { failure } = problems(Script.greeted().input({ _tag: "LegFailed", reason }))
+    expect(failure?.reason).toContain("check SVC_SIP_TRUNK_USERNAME and SVC_SIP_TRUNK_PASSWORD, not …")
+  })
+
   it("is of limited length, in one line", () => {
     const { failure } = problems(Script.greeted().input({ _tag: "LegFailed", reason: `a\nb${"x".repeat(10_000)}` }))
     expect(failure?.reason.length).toBeLessThan(700)

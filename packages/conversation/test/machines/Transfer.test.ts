@@ -76,7 +76,9 @@ describe("a transfer by the model", () => {
   it("that completes stops the agent: no model request, no speech, and transfer.completed is emitted", () => {
     const call = new Call().useTool()
     call.advance(spokenMs + 2000)
+    const asked = call.asked.length
     call.progress("ringing").progress("completed")
+    expect(call.asked).toHaveLength(asked)
     expect(call.data("transfer.completed")).toEqual([{ ...ids, transfer_to: sales }])
     expect(call.data("tool.completed")).toMatchObject([
       { tool_name: "transfer_call", result: { status: "transferred" } }

@@ -84,6 +84,31 @@ describe("events of the caller's speech", () => {
     expect(s.input({ _tag: "CallerSpeechStopped" }).take()).toEqual([])
   })
 
+  it("that were taken as turns before they were final are not heard again, also when several are outstanding", () => {
+    const s = Script.greeted()
+    for (const text of ["Good day to you", "I want a table"]) {
+      s.input({ _tag: "CallerPartial", text }).input({ _tag: "CallerEndOfTurn" })
+    }
+    const users = () => s.transcript.filter((line) => line.startsWith("user: "))
+    const said = ["user: Good day to you", "user: I want a table"]
+    s.input({ _tag: "CallerPartial", text: "For two" })
+    for (const text of ["good day to you.", "I want a table."]) s.input({ _tag: "CallerFinal", text })
+    expect(users()).toEqual(said)
+    s.input({ _tag: "CallerFinal", text: "For two" }).input({ _tag: "CallerEndOfTurn" })
+    expect(users()).toEqual([...said, "user: For two"])
+  })
+
+  it("are a turn of their own when the caller says the same again", () => {
+    const s = Script.greeted()
+    // The first transcript never becomes final.
+    for (const final of [false, true]) {
+      s.input({ _tag: "CallerPartial", text: "Yes please" })
+      if (final) s.input({ _tag: "CallerFinal", text: "Yes please." })
+      s.input({ _tag: "CallerEndOfTurn" })
+    }
+    expect(s.transcript.filter((line) => line.startsWith("user: "))).toEqual(["user: Yes please", "user: Yes please."])
+  })
+
   it("final transcripts are trimmed and joined with one space", () => {
     const s = Script.greeted()
     for (const text of [" Hello ", " there "]) s.input({ _tag: "CallerFinal", text })
