@@ -120,6 +120,34 @@ it.scopedLive(
 
 layer(Installation.layer, { timeout: "90 seconds", excludeTestServices: true })("on one server", (it) => {
   it.scoped(
+    "the agent's server gets the caller's headers, and the numbers in E.164 however the trunk writes them",
+    () =>
+      Effect.gen(function* () {
+        const { phone, server } = yield* Installation
+        const line = yield* SipServer.openLine(server, () => Line.configuration(echo))
+        const call = phone.dial(line.number.slice(1), Line.caller.slice(1), yield* openRtp, [
+          ["diversion", "<sip:+15550009999@trunk.example>;reason=unconditional"],
+          ["x-customer", "4711"]
+        ])
+        const { body } = yield* line.customer.until("call.started")
+        expect(body).toMatchObject({
+          from: Line.caller,
+          to: line.number,
+          headers: { diversion: "<sip:+15550009999@trunk.example>;reason=unconditional", "x-customer": "4711" }
+        })
+        yield* eventually(
+          "the answer",
+          Effect.sync(() => call.state),
+          (state) => state === "answered"
+        )
+        call.hangUp()
+        const record = yield* CallRecords.settled(server.api, yield* SipServer.lastCall(server, line))
+        expect(record).toMatchObject({ from_number: Line.caller, to_number: line.number })
+      }),
+    60_000
+  )
+
+  it.scoped(
     "a caller is transferred with REFER, whose NOTIFYs decide, and through a second call where REFER is refused",
     () =>
       Effect.gen(function* () {

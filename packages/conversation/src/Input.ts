@@ -44,6 +44,8 @@ export const Facts = Schema.TaggedStruct("Facts", {
   history_tokens: Schema.optionalWith(Schema.Number, { exact: true }),
   /** The agent had knowledge bases when the call began; absent: it had none. */
   knowledge: Schema.optionalWith(Schema.Literal(true), { exact: true }),
+  /** Of an inbound call: the headers that its network passed on, for the agent's server; absent: none. */
+  headers: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.String }), { exact: true }),
   /** Of an inbound call: the metadata with which it came; absent: none. */
   metadata: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.Unknown }), { exact: true }),
   /** Only for outbound calls, in which `from` is our number. */

@@ -70,9 +70,9 @@ export class SipCall {
   }
 
   /** Sends INVITE; also again in the call, with another direction. */
-  invite(direction = "sendrecv"): void {
+  invite(direction = "sendrecv", headers: SipText["headers"] = []): void {
     this.#version++
-    this.#invite = this.request("INVITE", [typed], sdpOf(this.rtp.port, direction, this.#version))
+    this.#invite = this.request("INVITE", [typed, ...headers], sdpOf(this.rtp.port, direction, this.#version))
   }
 
   /** Sends a request in the call. */

@@ -53,8 +53,8 @@ export class SipPhone {
     if (!this.isDead) this.#socket.send(Buffer.from(writeSip(message), "latin1"), this.#server, "127.0.0.1")
   }
 
-  /** Calls a number from another; the call gets what comes. */
-  dial(to: string, from: string, rtp: RtpPhone): SipCall {
+  /** Calls a number from another, with these headers in the INVITE; the call gets what comes. */
+  dial(to: string, from: string, rtp: RtpPhone, headers: SipText["headers"] = []): SipCall {
     const uri = `sip:${to}@127.0.0.1:${this.#server}`
     const parties = {
       id: `${random()}@127.0.0.1`,
@@ -63,7 +63,7 @@ export class SipPhone {
       target: uri
     }
     const call = this.#open(parties, rtp)
-    call.invite()
+    call.invite("sendrecv", headers)
     return call
   }
 

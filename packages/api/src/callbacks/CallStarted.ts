@@ -6,7 +6,10 @@ import { settingFields } from "./CallSettings.ts"
 
 /** Requests to the agent's `server_url` and their answers. See docs/reference/agent-server.md. */
 
-/** Body of the `call.started` request. The last three are null except in the second request, after a pre_gather menu. */
+/**
+ * Body of the `call.started` request. `gathered_…` and `gather_status` are null except in the second request, after a
+ * pre_gather menu. `headers`: what the network of an incoming call passed on, with names in lower case.
+ */
 export const CallStartedRequest = Schema.Struct({
   event: Schema.Literal("call.started"),
   call_id: Schema.String,
@@ -15,7 +18,8 @@ export const CallStartedRequest = Schema.Struct({
   agent_id: Schema.String,
   gathered_digit: Schema.NullOr(Schema.String),
   gathered_input: Schema.NullOr(Schema.String),
-  gather_status: Schema.NullOr(Schema.Literal("valid", "timeout", "invalid"))
+  gather_status: Schema.NullOr(Schema.Literal("valid", "timeout", "invalid")),
+  headers: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.String }), { exact: true })
 })
 export type CallStartedRequest = typeof CallStartedRequest.Type
 

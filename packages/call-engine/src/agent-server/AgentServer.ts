@@ -72,7 +72,8 @@ export const make = (options: {
               agent_id: facts.agent_id,
               gathered_digit: gathered?.gathered_digit ?? null,
               gathered_input: gathered?.gathered_input ?? null,
-              gather_status: gathered?.gather_status ?? null
+              gather_status: gathered?.gather_status ?? null,
+              ...(facts.headers === undefined ? {} : { headers: facts.headers })
             },
             onDone
           )

@@ -13,6 +13,8 @@ import { countAdmitted, countRejected, type RejectionReason } from "./CallMetric
 export interface ArrivedCall {
   readonly telephony: Pick<Context.Tag.Service<Telephony>, "id">
   readonly incoming: IncomingCall
+  /** Our number that was called, which the network may have written in another way; absent for calls through a link. */
+  readonly to?: string
   /** The lease of this node, under which the call is live. */
   readonly node_id: string
   readonly org_id: number
@@ -104,7 +106,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
       const sql = yield* SqlClient.SqlClient
       const inOrder = (yield* Effect.makeSemaphore(mostAtOnce)).withPermits(1)
 
-      const record = ({ incoming, link, node_id, org_id, project_id, telephony, ...call }: ArrivedCall) =>
+      const record = ({ incoming, link, node_id, org_id, project_id, telephony, to, ...call }: ArrivedCall) =>
         Effect.gen(function* () {
           // An agent deleted since it was read does not answer. Otherwise its deletion waits and then sees this call.
           const agent = call.agent !== null && (yield* agents.pin(call.agent.id)) ? call.agent : null
@@ -124,7 +126,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
             telephony: telephony.id,
             status: admission === "admitted" ? ("ringing" as const) : ("rejected" as const),
             from_number: link === undefined ? incoming.from : link.from,
-            to_number: link === undefined ? incoming.to : link.to,
+            to_number: link === undefined ? (to ?? incoming.to) : link.to,
             started_at: new Date(yield* Clock.currentTimeMillis)
           }
           const owner = {

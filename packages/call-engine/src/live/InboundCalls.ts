@@ -76,10 +76,10 @@ export const InboundCalls: Layer.Layer<
         if (incoming.link !== undefined) return yield* acceptThroughLink(telephony, incoming, incoming.link)
         const route = yield* numbers.route(incoming.to, telephony.id)
         if (Option.isNone(route)) return refuse(incoming, "no_number", "no such number", "unknown-number")
-        const { agent_id, org_id, project_id } = route.value
+        const { agent_id, number, org_id, project_id } = route.value
         const agent = agent_id === null ? null : yield* Effect.orElseSucceed(agents.forCall(agent_id), () => null)
         const { id: node_id, lost } = yield* lease.current
-        const owner = yield* admission.admit({ telephony, incoming, node_id, org_id, project_id, agent })
+        const owner = yield* admission.admit({ telephony, incoming, to: number, node_id, org_id, project_id, agent })
         if (owner !== undefined && agent !== null) {
           yield* live.run({ connection: incoming, agent, owner, leaseLost: lost, telephony: telephony.id })
         }

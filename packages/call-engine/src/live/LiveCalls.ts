@@ -54,6 +54,19 @@ const graceMs = 9_000
 /** How many calls are settled at once; see `CallAdmission`. */
 const mostSettled = 3
 
+/** Headers of an incoming call that its agent's server gets at most, and the longest of them in characters. */
+const maxHeaders = 30
+const maxHeader = 1000
+
+/** The headers that the network of an incoming call passed on. */
+const headersOf = (connection: IncomingCall | OutboundDial): Pick<Facts, "headers"> => {
+  const headers = "headers" in connection ? Object.entries(connection.headers).slice(0, maxHeaders) : []
+  if (headers.length === 0) return {}
+  return {
+    headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value.slice(0, maxHeader)]))
+  }
+}
+
 /** The calls that are live in this process, from admission to settlement. */
 export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
   LiveCalls,
@@ -160,6 +173,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
                   },
                   ...services.facts,
                   ...(agent.has_knowledge_bases ? { knowledge: true } : {}),
+                  ...headersOf(connection),
                   ...(metadata === undefined ? {} : { metadata }),
                   ...(outbound === undefined ? {} : { outbound })
                 }
