@@ -45,6 +45,11 @@ export class PendingAudio {
     this.#speechBegan = this.#heard.end
   }
 
+  /** How much audio the session was given, in milliseconds. */
+  get givenMs(): number {
+    return (this.#given.next - this.#given.first) * frameMs
+  }
+
   /** Keeps a frame. Returns whether the session with this number gets it; `isOpen`: whether it is open. */
   push(frame: Int16Array, session: number, isOpen: boolean): boolean {
     const heard = this.#heard

@@ -68,6 +68,8 @@ export const make = (options: {
     /** When a session was asked for, and how many failed soon, one after the other. */
     let listenedAt = 0
     let failedSoon = 0
+    /** The words of the open session that are not final yet. */
+    let partial = ""
     const finishing = yield* Deferred.make<void>()
 
     const pushTo = (to: SpeechToTextSession, frame: Int16Array): void => {
@@ -79,11 +81,21 @@ export const make = (options: {
       const broke = session !== undefined && !isSoon
       session = undefined
       failedSoon = isSoon ? failedSoon + 1 : 0
+      if (failedSoon > 1 && partial !== "") takePartial()
       options.onFailed(reason, broke)
+    }
+    /** A session that gets the same audio again would fail again: what was understood of it counts, and is not pushed again. */
+    const takePartial = (): void => {
+      const event: SpeechEvent = { _tag: "Final", text: partial, confidence: 0, end: pending.givenMs }
+      partial = ""
+      pending.recognized(event, epoch)
+      options.onEvent(event)
     }
     const onEvent = (event: SpeechEvent): void => {
       if (event._tag === "Failed") onFailed(event.error.reason)
       else {
+        if (event._tag === "Partial") partial = event.text
+        else if (event._tag === "Final" || event._tag === "EndOfTurn") partial = ""
         pending.recognized(event, epoch)
         options.onEvent(event)
       }
@@ -111,6 +123,7 @@ export const make = (options: {
       reportEndpointing(ready, how)
       session = ready
       listening = how
+      partial = ""
       pending.pushAgain(
         ready,
         (frame) => pushTo(ready, frame),

@@ -35,6 +35,7 @@ const recognize = (opens: (nth: number) => Effect.Effect<void, SpeechToTextError
     let time = 0
     const failures: Array<number> = []
     const broke: Array<boolean> = []
+    const events: Array<SpeechEvent> = []
     const provider: Context.Tag.Service<SpeechToText> = {
       id: "test",
       capabilities: { languages: ["en-US"], endpointing: "provider", sampleRates: [8000], keyterms: false },
@@ -57,7 +58,7 @@ const recognize = (opens: (nth: number) => Effect.Effect<void, SpeechToTextError
       providers: [provider],
       format,
       now: () => time,
-      onEvent: () => {},
+      onEvent: (event) => void events.push(event),
       onOpened: () => {},
       onFailed: (_, hadWorked) => {
         failures.push(time)
@@ -71,6 +72,7 @@ const recognize = (opens: (nth: number) => Effect.Effect<void, SpeechToTextError
       sessions,
       failures,
       broke,
+      events,
       listen,
       voice: recognition.voiceActivity,
       /** Hears so many frames. */
@@ -108,6 +110,28 @@ describe("speech-to-text that breaks", () => {
       yield* emit(fails)
       yield* hear(1)
       expect(sessions[1]?.pushed).toEqual([...range(36, 39), "on", ...range(39, 50)])
+    })
+  )
+
+  it.scoped("again and again while it gets the same audio again, has its words kept, and gets what follows", () =>
+    Effect.gen(function* () {
+      const { emit, events, hear, listen, sessions, voice } = yield* recognize()
+      const partial: SpeechEvent = { _tag: "Partial", text: "one two" }
+      listen()
+      yield* hear(1)
+      voice(true)
+      yield* hear(60)
+      for (let n = 0; n < 3; n++) {
+        yield* emit(partial)
+        yield* emit(fails)
+        yield* hear(1)
+      }
+      expect(events.filter(({ _tag }) => _tag === "Final")).toMatchObject([{ text: "one two" }])
+      // The last session is opened a second later.
+      yield* hear(60)
+      expect(sessions).toHaveLength(4)
+      expect(sessions[2]?.pushed.slice(0, 2)).toEqual([0, "on"])
+      expect(sessions[3]?.pushed.slice(0, 2)).toEqual(["on", 63])
     })
   )
 
