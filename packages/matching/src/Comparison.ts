@@ -1,5 +1,5 @@
 import { type DayMonthOrder, sameDigits } from "./Dates.ts"
-import type { AnswerWord, Reading } from "./Reading.ts"
+import { type AnswerWord, type Reading, wordsThatAre } from "./Reading.ts"
 import { likeness, shortWord, similarity, soundOf } from "./Similarity.ts"
 import { isTime } from "./Times.ts"
 
@@ -138,11 +138,49 @@ const disagreeingDigits = (one: Reading, other: Reading, order: DayMonthOrder): 
   return overlappingDigits(restLeft, restRight, [one, other])
 }
 
-/** The words that count: without fillers, unless one side has nothing else. */
+const plainOf = ({ plain }: AnswerWord): string => plain
+
+/** The most words without an equal for which fillers of the other text are kept: bounds the work. */
+const mostKept = 32
+
+/**
+ * The words of a text without fillers, but with those that the other text has as a part of the answer, alone or joined
+ * with the words beside them: "1012 DE" and "1012 d e", "Van den Berg" and "Vandenberg". `wanted` are the words of the
+ * other text that have no equal, `free` those of this text.
+ */
+const withWanted = (
+  words: ReadonlyArray<AnswerWord>,
+  free: ReadonlyArray<AnswerWord>,
+  wanted: ReadonlyArray<AnswerWord>
+): ReadonlyArray<AnswerWord> => {
+  const open = new Set([...free, ...words.filter(({ filler }) => filler)])
+  const kept = new Set<AnswerWord>()
+  for (const { plain } of wanted.slice(0, mostKept)) {
+    for (const word of wordsThatAre(plain, words, (each) => open.has(each))) {
+      open.delete(word)
+      kept.add(word)
+    }
+  }
+  return words.filter((word) => !word.filler || kept.has(word))
+}
+
+/** The words that count. */
 const contents = (one: Reading, other: Reading): readonly [ReadonlyArray<AnswerWord>, ReadonlyArray<AnswerWord>] => {
-  const hasContent = ({ digits, words }: Reading) => digits.length > 0 || words.some(({ filler }) => !filler)
-  const pick = ({ words }: Reading) => words.filter(({ filler }) => !filler)
-  return hasContent(one) && hasContent(other) ? [pick(one), pick(other)] : [one.words, other.words]
+  const contentOf = ({ words }: Reading) => words.filter(({ filler }) => !filler)
+  const [content, otherContent] = [contentOf(one), contentOf(other)]
+  const hasContent = content.length + one.digits.length > 0
+  const otherHasContent = otherContent.length + other.digits.length > 0
+  if (hasContent && otherHasContent) {
+    const [left, right] = withoutEqual(content, otherContent, plainOf)
+    return [withWanted(one.words, left, right), withWanted(other.words, right, left)]
+  }
+  // The answer is a filler word itself: "Ben" in "my name is Ben".
+  const [left, right] = withoutEqual(one.words, other.words, plainOf)
+  const without = (words: ReadonlyArray<AnswerWord>, lone: ReadonlyArray<AnswerWord>) =>
+    words.filter((word) => !word.filler || !lone.includes(word))
+  if (!hasContent && (otherHasContent || left.length === 0)) return [one.words, without(other.words, right)]
+  if (!otherHasContent && (hasContent || right.length === 0)) return [without(one.words, left), other.words]
+  return [one.words, other.words]
 }
 
 const textOf = (words: ReadonlyArray<AnswerWord>): string => words.map(({ plain }) => plain).join("")
@@ -180,9 +218,16 @@ const pairsOf = (left: ReadonlyArray<AnswerWord>, right: ReadonlyArray<AnswerWor
     })
 }
 
-/** Whether a number word was taken for another word, though the other text has another number in its place. */
-const confusesNumbers = (left: ReadonlyArray<AnswerWord>, right: ReadonlyArray<AnswerWord>): boolean =>
-  [...left, ...right].some(({ filler, numberIn }) => numberIn !== 0 && !filler) ||
+/**
+ * Whether a number word was taken for another word, though the other text has another number in its place. Not where
+ * both texts have the same letters.
+ */
+const confusesNumbers = (
+  left: ReadonlyArray<AnswerWord>,
+  right: ReadonlyArray<AnswerWord>,
+  rewritten: boolean
+): boolean =>
+  (!rewritten && [...left, ...right].some(({ filler, numberIn }) => numberIn !== 0 && !filler)) ||
   left.some((one) => right.some((other) => (one.numberIn & other.numberIn) !== 0))
 
 /**
@@ -196,18 +241,17 @@ export const scoreOf = (one: Reading, other: Reading, order: DayMonthOrder): num
   const digits = digitCount(one) + digitCount(other)
   const total = lengthOf(words) + lengthOf(otherWords) + digits
   if (total === 0) return 0
-  const [left, right] = withoutEqual(words, otherWords, ({ plain }) => plain)
+  const [left, right] = withoutEqual(words, otherWords, plainOf)
   const pairs = pairsOf(left, right)
   const paired = new Set(pairs.flatMap((pair) => [pair.left, pair.right]))
   const lone = (list: ReadonlyArray<AnswerWord>) => list.filter((word) => !paired.has(word))
   const [loneLeft, loneRight] = [lone(left), lone(right)]
-  const numbers = (reading: Reading) => reading.words.filter(({ numberIn }) => numberIn !== 0)
-  const [loneNumbers, otherLoneNumbers] = withoutEqual(numbers(one), numbers(other), ({ plain }) => plain)
-  const unpaired = (word: AnswerWord) => !paired.has(word)
-  if (confusesNumbers(loneNumbers.filter(unpaired), otherLoneNumbers.filter(unpaired))) return 0
   const text = textOf(words)
   const otherText = textOf(otherWords)
   const rewritten = text === otherText
+  const [loneWords, otherLoneWords] = withoutEqual(one.words, other.words, plainOf)
+  const numbers = (list: ReadonlyArray<AnswerWord>) => lone(list).filter(({ numberIn }) => numberIn !== 0)
+  if (confusesNumbers(numbers(loneWords), numbers(otherLoneWords), rewritten)) return 0
   if (digits > 0 && !rewritten) {
     const isShort = ({ plain }: AnswerWord) => plain.length <= shortWord
     const isCode = words.every(isShort) && otherWords.every(isShort)

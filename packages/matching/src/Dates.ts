@@ -1,4 +1,4 @@
-import { inDates, months } from "./Lexicon.ts"
+import { inDates, months, weekdays } from "./Lexicon.ts"
 import type { NumericDate, Piece, SpokenDate, SpokenTime } from "./Piece.ts"
 import { isTime, sameTime } from "./Times.ts"
 
@@ -63,6 +63,38 @@ const yearAt = (
 const dayOf = (digits: string | undefined): number | undefined =>
   digits !== undefined && digits.length <= 2 && isDay(Number(digits)) ? Number(digits) : undefined
 
+const isOnWeekday = ({ day, month, year }: SpokenDate, weekday: number): boolean =>
+  day !== undefined &&
+  year?.length === 4 &&
+  (new Date(Date.UTC(Number(year), month - 1, day)).getUTCDay() + 6) % 7 === weekday
+
+/** A day of the week whose name is no number. */
+const isWeekdayName = (piece: Piece | undefined): boolean =>
+  piece?._tag === "Word" && piece.numberIn === 0 && weekdays.has(piece.word.plain)
+
+/**
+ * Whether a day of the week is said beside this date. One that is also a number, as "segunda" is, counts with the
+ * other word of its name ("segunda-feira"), or where it is the right day: otherwise it is a number, and must be the same.
+ */
+const isWeekday = (pieces: ReadonlyArray<Piece>, at: number, beside: SpokenDate): boolean => {
+  const piece = pieces[at]
+  const said = piece?._tag === "Word" ? piece.word.plain : piece?._tag === "Digits" ? (piece.word ?? "") : ""
+  const weekday = weekdays.get(said)
+  if (weekday === undefined) return false
+  const next = pieces[at + 1]
+  const isWhole = next?._tag === "Word" && weekdays.has(said + next.word.plain)
+  return isWeekdayName(piece) || isWhole || isOnWeekday(beside, weekday)
+}
+
+/** The date, and where it begins and ends with the words that are a part of it: "am dritten Mai", "roku", "Friday". */
+const withWordsAround = (pieces: ReadonlyArray<Piece>, date: SpokenDate, first: number, last: number, from: number) => {
+  const isPart = (at: number) => isDateWord(pieces[at]) || isWeekday(pieces, at, date)
+  let [start, end] = [first, last]
+  while (start > from && isPart(start - 1)) start--
+  while (isPart(end)) end++
+  return { date, start, end }
+}
+
 /** The date around a month's name: where it begins and ends. */
 const spokenDate = (pieces: ReadonlyArray<Piece>, at: number, from: number) => {
   const piece = pieces[at]
@@ -93,10 +125,14 @@ const spokenDate = (pieces: ReadonlyArray<Piece>, at: number, from: number) => {
     end = found.next
   }
   if (day === undefined && year === undefined) return undefined
-  // "am dritten Mai", "roku".
-  while (start > from && isDateWord(pieces[start - 1])) start--
-  while (isDateWord(pieces[end])) end++
-  return { date: date(day, month, year), start, end }
+  return withWordsAround(pieces, date(day, month, year), start, end, from)
+}
+
+/** The date in digits: where it begins and ends. */
+const writtenDate = (pieces: ReadonlyArray<Piece>, at: number, from: number, order: DayMonthOrder) => {
+  const piece = pieces[at]
+  const found = piece?._tag === "NumericDate" ? numericDate(piece, order) : undefined
+  return found && withWordsAround(pieces, found, at, at + 1, from)
 }
 
 /** The pieces of a text with its dates recognized. */
@@ -106,14 +142,10 @@ export const datesIn = (pieces: ReadonlyArray<Piece>, order: DayMonthOrder): Rea
   let taken = 0
   pieces.forEach((piece, at) => {
     if (at < taken) return
-    const spoken = spokenDate(pieces, at, taken)
-    if (spoken !== undefined) {
-      result.push(...pieces.slice(taken, spoken.start), spoken.date)
-      taken = spoken.end
-    } else if (piece._tag === "NumericDate") {
-      result.push(...pieces.slice(taken, at), numericDate(piece, order) ?? piece)
-      taken = at + 1
-    }
+    const found = piece._tag === "NumericDate" ? writtenDate(pieces, at, taken, order) : spokenDate(pieces, at, taken)
+    if (found === undefined) return
+    result.push(...pieces.slice(taken, found.start), found.date)
+    taken = found.end
   })
   return [...result, ...pieces.slice(taken)]
 }

@@ -154,6 +154,27 @@ export const months: ReadonlyMap<string, number> = new Map(
     )
   )
 )
+/**
+ * Days of the week of all languages, 0 for Monday to 6, by their names and short names. Those of two
+ * words are also known by each word: "segundafeira", "segunda" and "feira".
+ */
+export const weekdays: ReadonlyMap<string, number> = new Map(
+  languages.flatMap((language) =>
+    (["long", "short"] as const).flatMap((weekday) => {
+      const format = new Intl.DateTimeFormat(language, { weekday, timeZone: "UTC" })
+      const { weekdayEnding } = vocabularies[language]
+      return Array.from({ length: 7 }, (_, day) => day).flatMap((day) => {
+        // 1 January 2024 was a Monday.
+        const name = format.format(Date.UTC(2024, 0, 1 + day)).replaceAll(".", "")
+        const names = weekdayEnding === undefined ? [name] : [name, name + weekdayEnding]
+        return names
+          .flatMap((each) => [each, ...each.split("-")])
+          .flatMap(keysOf)
+          .map((key): [string, number] => [key, day])
+      })
+    })
+  )
+)
 export const inDates = all("inDates")
 export const atWords = all("at")
 export const dotWords = all("dot")

@@ -1,7 +1,7 @@
 import { atOnce } from "@svc/api/Thread"
 import { digitsKey, scoreOf } from "./Comparison.ts"
 import type { DayMonthOrder } from "./Dates.ts"
-import { type Lexicon, lexicons, months } from "./Lexicon.ts"
+import { hesitations, type Lexicon, lexicons, months } from "./Lexicon.ts"
 import { type NumberWords, numberWordsOf } from "./NumberWords.ts"
 import { type Manner, type Reading, readingOf } from "./Reading.ts"
 import { lettersIn, mayBeSpelled, readsSpecially } from "./Spelling.ts"
@@ -55,6 +55,17 @@ const hasDate = ({ tokens }: Text): boolean =>
 
 const dateOrders: ReadonlyArray<DayMonthOrder> = ["day first", "month first"]
 
+/** Texts of more parts are not read literally: bounds the work. */
+const mostLiteral = 64
+
+/** Whether the text has "oh" where that may be 0, or sounds of hesitation. */
+const hasSounds = ({ tokens }: Text, { saysOh }: Lexicon): boolean =>
+  tokens.length <= mostLiteral &&
+  tokens.some(
+    (token) =>
+      token._tag === "Word" && (hesitations.has(token.word.plain) || (saysOh && /^oh?$/.test(token.word.plain)))
+  )
+
 /** The most pairs of languages in which texts with times are read, where they share none. */
 const mostTimePairs = 16
 
@@ -101,27 +112,31 @@ function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]
       const key = `${spelled} ${mannerKey(one, language, spelled)} ${mannerKey(other, second, spelled)}`
       if (seen.has(key)) continue
       seen.add(key)
-      for (const order of dates) {
-        yield [
-          { language, spelled, dates: order, times: false },
-          { language: second, spelled, dates: order, times: false }
-        ]
+      for (const literal of hasSounds(one, language) || hasSounds(other, second) ? [false, true] : [false]) {
+        for (const order of dates) {
+          yield [
+            { language, spelled, dates: order, times: false, literal },
+            { language: second, spelled, dates: order, times: false, literal }
+          ]
+        }
       }
     }
   }
   for (const [language, second] of timeLanguagePairs(one, other)) {
     for (const order of dates) {
       yield [
-        { language, spelled: false, dates: order, times: true },
-        { language: second, spelled: false, dates: order, times: true }
+        { language, spelled: false, dates: order, times: true, literal: false },
+        { language: second, spelled: false, dates: order, times: true, literal: false }
       ]
     }
   }
 }
 
-/** Tells readings apart. `expanded` and `filler` follow from the word. */
+/** Tells readings apart. `expanded` follows from the word. */
 const keyOf = ({ digits, groups, isAddress, words }: Reading): string => {
-  const said = words.map(({ besideDigits, numberIn, plain }) => `${plain}${besideDigits ? "+" : ""}${numberIn}`)
+  const said = words.map(
+    ({ besideDigits, filler, numberIn, plain }) => `${plain}${besideDigits ? "+" : ""}${filler ? "-" : ""}${numberIn}`
+  )
   return `${isAddress} ${said.join(" ")} ${digits.map(digitsKey).join(" ")} ${groups.join(" ")}`
 }
 

@@ -31,14 +31,24 @@ interface LanguageParts {
   readonly language: Lexicon
 }
 
+/** Digits before a word for thousand or million, as in "5 million". */
+const countAt = (tokens: ReadonlyArray<Token>, at: number, language: Lexicon): NumberPart | undefined => {
+  const [token, next] = [tokens[at], tokens[at + 1]]
+  if (token?._tag !== "Digits" || next?._tag !== "Word" || !/^[1-9]\d{0,2}$/.test(token.digits)) return undefined
+  const kind = language.numbers.partsOf(next.word.plain)?.[0]?.kind
+  return kind === "thousand" || kind === "million"
+    ? { kind: "count", value: Number(token.digits), ordinal: false }
+    : undefined
+}
+
 const partsIn = (tokens: ReadonlyArray<Token>, language: Lexicon): LanguageParts | undefined => {
   const parts: Array<NumberPart | undefined> = []
   const starts: Array<number> = []
   let found = false
-  for (const token of tokens) {
+  for (const [at, token] of tokens.entries()) {
     starts.push(parts.length)
     const own = token._tag === "Word" ? language.numbers.partsOf(token.word.plain) : undefined
-    if (own === undefined) parts.push(undefined)
+    if (own === undefined) parts.push(countAt(tokens, at, language))
     else {
       found = true
       parts.push(...own)

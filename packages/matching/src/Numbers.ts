@@ -1,7 +1,10 @@
 import { keysOf } from "./Tokens.ts"
 import { listOf, type Vocabulary, wordsOf } from "./Vocabulary.ts"
 
-/** The role of a number word: `times ten` and `plus ten` follow a unit, `article` comes before hundred and thousand. */
+/**
+ * The role of a number word: `times ten` and `plus ten` follow a unit, `article` comes before hundred, thousand and
+ * million. `count` is a number in digits before thousand or million.
+ */
 type Kind =
   | "zero"
   | "unit"
@@ -10,6 +13,8 @@ type Kind =
   | "hundred"
   | "hundreds"
   | "thousand"
+  | "million"
+  | "count"
   | "and"
   | "times ten"
   | "plus ten"
@@ -47,7 +52,8 @@ const kindOf = (value: number): Kind => {
   if (value < 20) return "teen"
   if (value < 100) return value % 10 === 0 ? "tens" : "teen"
   if (value === 100) return "hundred"
-  return value === 1000 ? "thousand" : "hundreds"
+  if (value < 1000) return "hundreds"
+  return value === 1000 ? "thousand" : "million"
 }
 
 /** All number words of a language by their keys. */
@@ -74,6 +80,7 @@ const lexiconOf = (words: Vocabulary): ReadonlyMap<string, NumberPart> => {
   addList(words.hundred, () => 100)
   addList(words.hundreds ?? "", (index) => (index + 2) * 100)
   addList(words.thousand, () => 1000)
+  addList(words.million, () => 1_000_000)
   if (words.timesTen !== undefined) add(words.timesTen, "times ten", 10)
   if (words.plusTen !== undefined) add(words.plusTen, "plus ten", 10)
   for (const word of wordsOf(words.and)) add(word, "and", 0)
@@ -83,7 +90,7 @@ const lexiconOf = (words: Vocabulary): ReadonlyMap<string, NumberPart> => {
   return lexicon
 }
 
-/** The grammar of numbers below a million. */
+/** The grammar of numbers below a thousand million. */
 const grammarOf = (words: Vocabulary): Numbers["read"] => {
   const tensFirst = words.compounds !== "units and tens"
   const unitsFirst = words.compounds === "units and tens" || words.compounds === "either"
@@ -130,6 +137,8 @@ const grammarOf = (words: Vocabulary): Numbers["read"] => {
   const belowHundred = (parts: Parts, at: number): NumberRead | undefined => {
     const part = parts[at]
     switch (part?.kind) {
+      case "count":
+        return { value: part.value, ordinal: false, next: at + 1 }
       case "zero":
         return { value: 0, ordinal: false, next: at + 1 }
       case "unit":
@@ -160,16 +169,25 @@ const grammarOf = (words: Vocabulary): Numbers["read"] => {
     return plus(parts, count.next + 1, count.value * 100, belowHundred)
   }
 
-  return (parts, at) => {
-    const article = parts[at]?.kind === "article"
-    const start = article ? at + 1 : at
-    const part = parts[start]
-    if (article && part?.kind !== "hundred" && part?.kind !== "thousand") return undefined
-    if (part?.kind === "thousand") return plus(parts, start + 1, 1000, belowThousand)
-    const count = belowThousand(parts, start)
+  const belowMillion = (parts: Parts, at: number): NumberRead | undefined => {
+    if (parts[at]?.kind === "thousand") return plus(parts, at + 1, 1000, belowThousand)
+    const count = belowThousand(parts, at)
     if (count === undefined || count.value === 0 || count.ordinal) return count
     return parts[count.next]?.kind === "thousand"
       ? plus(parts, count.next + 1, count.value * 1000, belowThousand)
+      : count
+  }
+
+  return (parts, at) => {
+    const article = parts[at]?.kind === "article"
+    const start = article ? at + 1 : at
+    const kind = parts[start]?.kind
+    if (article && kind !== "hundred" && kind !== "thousand" && kind !== "million") return undefined
+    if (kind === "million") return plus(parts, start + 1, 1_000_000, belowMillion)
+    const count = belowMillion(parts, start)
+    if (count === undefined || count.value === 0 || count.value >= 1000 || count.ordinal) return count
+    return parts[count.next]?.kind === "million"
+      ? plus(parts, count.next + 1, count.value * 1_000_000, belowMillion)
       : count
   }
 }

@@ -36,6 +36,8 @@ export type Piece =
       readonly letters: boolean
       /** The languages in which it is a number word, as bits. */
       readonly numberIn: number
+      /** It is "oh" or "o" in a language in which that may be 0. */
+      readonly oh?: boolean
     }
   | {
       readonly _tag: "Digits"

@@ -23,11 +23,16 @@ export interface Manner {
   readonly dates: DayMonthOrder | "none"
   /** Whether times of day are read. */
   readonly times: boolean
+  /** Whether "oh" at an end of digits is a letter, not 0, and a sound of hesitation may be what was meant: "1234 MM". */
+  readonly literal: boolean
 }
 
 /** A word of an answer. */
 export interface AnswerWord extends Word {
+  /** It is no part of the answer: a filler word, or the spelling of a name that was said before. */
   readonly filler: boolean
+  /** It was said letter by letter. */
+  readonly spelled: boolean
   /** The languages in which it is a number, as bits; 0 in a word that is not. */
   readonly numberIn: number
   readonly besideDigits: boolean
@@ -67,6 +72,28 @@ const signAt = (pieces: ReadonlyArray<Piece>, at: number, signs: ReadonlySet<str
 /** "oh" for 0, which is English. */
 const isZero = (key: string, lexicon: Lexicon): boolean => lexicon.saysOh && (key === "oh" || key === "o")
 
+/** Consecutive words of those that may be taken, which together are this text; none when there are none. */
+export const wordsThatAre = (
+  text: string,
+  words: ReadonlyArray<AnswerWord>,
+  mayTake: (word: AnswerWord) => boolean
+): ReadonlyArray<AnswerWord> => {
+  for (let start = 0; start < words.length; start++) {
+    let length = 0
+    for (let end = start; length < text.length; end++) {
+      const word = words[end]
+      if (word === undefined || !text.startsWith(word.plain, length) || !mayTake(word)) break
+      length += word.plain.length
+      if (length === text.length) return words.slice(start, end + 1)
+    }
+  }
+  return []
+}
+
+/** Whether a spelled word only repeats words before it: "Jansen, j a n s e n". Those beside digits are parts of a code. */
+const repeatsName = (plain: string, before: ReadonlyArray<AnswerWord>): boolean =>
+  wordsThatAre(plain, before, ({ besideDigits, spelled }) => !spelled && !besideDigits).length > 0
+
 /** The digits that a "double" may repeat: of the number in words, or of the token. */
 const repeatable = (
   token: Token | undefined,
@@ -89,8 +116,9 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
     if (token._tag === "Word") {
       const spelled =
         spelledAt(tokens, at, lexicon) ?? (manner.spelled ? spellingAt(tokens, at, lexicon, numbers) : undefined)
+      const oh = isZero(token.word.plain, lexicon) && (spelled === undefined || spelled.tokens === 1)
       if (spelled !== undefined) {
-        pieces.push(letterPiece(spelled.letters))
+        pieces.push({ ...letterPiece(spelled.letters), ...(oh && { oh }) })
         at += spelled.tokens
         continue
       }
@@ -109,13 +137,25 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
         }
         at += number.tokens
       } else {
-        pieces.push({ _tag: "Word", word: token.word, letters: false, numberIn: numbers.languagesOf(at) })
+        pieces.push({
+          _tag: "Word",
+          word: token.word,
+          letters: false,
+          numberIn: numbers.languagesOf(at),
+          ...(oh && { oh })
+        })
         at++
       }
       continue
     }
     if (token._tag === "At") hasAt = true
     else if (token._tag === "Digits") {
+      const counted = numbers.at(at, lexicon)
+      if (counted !== undefined) {
+        for (const digits of counted.digits) pieces.push({ _tag: "Digits", digits, ordinal: counted.ordinal })
+        at += counted.tokens
+        continue
+      }
       const { clock = false, digits } = token
       pieces.push({ _tag: "Digits", digits, ordinal: false, ...(clock && { clock }) })
     } else if (manner.dates === "none") {
@@ -144,21 +184,47 @@ const saysAddress = (pieces: ReadonlyArray<Piece>): boolean => {
   return at > 0 && pieces.some((_, index) => index > at + 1 && signAt(pieces, index, dotWords) > 0)
 }
 
+const isDigits = (piece: Piece | undefined): boolean => piece?._tag === "Digits"
+
+/** Whether the piece is "oh" or "o", which may be 0. */
+const isOh = (piece: Piece | undefined): boolean => piece?._tag === "Word" && piece.oh === true
+
+const isHesitation = (piece: Piece): boolean => !isOh(piece) && hesitations.has(keyOf(piece))
+
+/** The pieces without sounds of hesitation: without those between digits only, where others may be meant. */
+const withoutHesitations = (pieces: ReadonlyArray<Piece>, literal: boolean): ReadonlyArray<Piece> =>
+  pieces.filter(
+    (piece, at) => !isHesitation(piece) || (literal && !(isDigits(pieces[at - 1]) && isDigits(pieces[at + 1])))
+  )
+
+/** Reads "oh" beside digits as 0; literally only between digits: "four o b" is 4 OB. */
+const withZeros = (pieces: ReadonlyArray<Piece>, literal: boolean): ReadonlyArray<Piece> => {
+  const result: Array<Piece> = []
+  for (let at = 0; at < pieces.length; ) {
+    let end = at
+    while (isOh(pieces[end])) end++
+    const run = pieces.slice(at, Math.max(end, at + 1))
+    const beside = [result.at(-1), pieces[end]].filter(isDigits).length
+    const isZeros = literal ? beside === 2 : beside > 0 || run.slice(1).some((piece) => keyOf(piece) === "oh")
+    if (end > at && isZeros) for (const _ of run) result.push({ _tag: "Digits", digits: "0", ordinal: false })
+    else result.push(...(literal ? run : run.filter((piece) => !hesitations.has(keyOf(piece)))))
+    at += run.length
+  }
+  return result
+}
+
 /** Removes what does not separate digits, and reads "oh" beside digits as 0. */
-const joinable = (pieces: ReadonlyArray<Piece>, lexicon: Lexicon): ReadonlyArray<Piece> => {
+const joinable = (said: ReadonlyArray<Piece>, literal: boolean): ReadonlyArray<Piece> => {
   const kept: Array<Piece> = []
+  const pieces = withZeros(withoutHesitations(said, literal), literal)
   pieces.forEach((piece, at) => {
     const key = keyOf(piece)
     const before = kept.at(-1)
     const after = pieces[at + 1]
-    const inside = before?._tag === "Digits" && after?._tag === "Digits"
-    if (inside && (betweenDigits.has(key) || (before.ordinal && inDates.has(key)))) return
-    const atDigits = before?._tag === "Digits" || after?._tag === "Digits" || keyOf(after) === "oh"
-    if (after?._tag === "Digits" && plusWords.has(key)) return
-    // "i n f o seven" is spelled: its "o" is a letter.
-    if (atDigits && isZero(key, lexicon) && !isSingleLetter(before))
-      kept.push({ _tag: "Digits", digits: "0", ordinal: false })
-    else if (!hesitations.has(key)) kept.push(piece)
+    if (before?._tag === "Digits" && isDigits(after)) {
+      if (betweenDigits.has(key) || (before.ordinal && inDates.has(key))) return
+    }
+    if (!isDigits(after) || !plusWords.has(key)) kept.push(piece)
   })
   return kept
 }
@@ -168,7 +234,7 @@ export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, ma
   const { hasAt, pieces: said } = piecesOf(tokens, numbers, manner)
   const first = manner.times ? timesIn(said, manner.language) : said
   const isAddress = hasAt || saysAddress(first)
-  const joined = joinable(isAddress ? withoutSigns(first) : first, manner.language)
+  const joined = joinable(isAddress ? withoutSigns(first) : first, manner.literal)
   // "uh" may be all that was said.
   const kept = joined.length === 0 ? first : joined
   const pieces = manner.dates === "none" ? kept : datesIn(kept, manner.dates)
@@ -196,13 +262,12 @@ export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, ma
           expanded += next.word.expanded
         }
       }
-      words.push({
-        plain,
-        expanded,
-        filler: start === at && !piece.letters && fillers.has(plain),
-        numberIn: piece.numberIn,
-        besideDigits: pieces[start - 1]?._tag === "Digits" || pieces[at + 1]?._tag === "Digits"
-      })
+      const spelled = start < at || piece.letters
+      const besideDigits = isDigits(pieces[start - 1]) || isDigits(pieces[at + 1])
+      const filler = spelled
+        ? start < at && !besideDigits && repeatsName(plain, words)
+        : fillers.has(plain) || hesitations.has(plain)
+      words.push({ plain, expanded, filler, spelled, numberIn: start < at ? 0 : piece.numberIn, besideDigits })
     }
     at++
   }

@@ -15,6 +15,7 @@ export interface Vocabulary {
   /** 200, 300, … 900, where they are words of their own. */
   readonly hundreds?: string
   readonly thousand: string
+  readonly million: string
   /** `and` within numbers. */
   readonly and: string
   /** 60 and 80 are followed by 1 to 19, and 80 is 4 and 20. */
@@ -37,6 +38,8 @@ export interface Vocabulary {
   readonly triple: string
   /** January to December. */
   readonly months: string
+  /** What names of days of the week may end in besides: "perjantaina" is on Friday. */
+  readonly weekdayEnding?: string
   /** Words between the parts of a date. */
   readonly inDates: string
   /** How the signs of an e-mail address are spoken: `@`, `.`, and others. */

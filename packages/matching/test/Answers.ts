@@ -28,7 +28,13 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["john.smith@example.com", "it's John dot Smith at example dot com"],
       ["XW7", "x-ray whiskey seven"],
       ["90210", "nine oh two one oh"],
-      ["12 Main Street, 90210 Beverly Hills", "Beverly Hills nine oh two one oh twelve Main Street"]
+      ["12 Main Street, 90210 Beverly Hills", "Beverly Hills nine oh two one oh twelve Main Street"],
+      ["KLM 1023 NO", "k l m one zero two three n o"],
+      ["4OB", "four o b"],
+      ["Ben", "my name is Ben"],
+      ["Jansen", "my name is Jansen, that's j a n s e n"],
+      ["1990-05-03", "thursday the third of may nineteen ninety"],
+      ["1,000,000", "one million"]
     ],
     differ: [
       ["John Smith", "John Jones"],
@@ -38,7 +44,11 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["1234", "one two three"],
       ["03/05/2024", "March sixth, twenty twenty-four"],
       ["10 am", "ten pm"],
-      ["AB12", "a as in apple c as in cat one two"]
+      ["AB12", "a as in apple c as in cat one two"],
+      ["4OB", "four o c"],
+      ["Ben", "my name is Jan"],
+      ["Monday", "Tuesday"],
+      ["1,000,000", "two million"]
     ]
   },
   "en-GB": {
@@ -70,7 +80,9 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["ana.lopez@ejemplo.es", "ana punto lopez arroba ejemplo punto es"],
       ["BM", "b de Barcelona m de Madrid"],
       ["Muñoz", "Munoz"],
-      ["Calle Mayor 12, 28013 Madrid", "Madrid dos ocho cero uno tres calle Mayor doce"]
+      ["Calle Mayor 12, 28013 Madrid", "Madrid dos ocho cero uno tres calle Mayor doce"],
+      ["2024-05-04", "sábado cuatro de mayo de dos mil veinticuatro"],
+      ["1000000", "un millón"]
     ],
     differ: [
       ["45", "cuarenta y seis"],
@@ -93,11 +105,17 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["21-03-1990", "eenentwintig maart negentien negentig"],
       ["piet@voorbeeld.nl", "piet apenstaartje voorbeeld punt nl"],
       ["AP44", "a van Anton p van Pieter dubbel vier"],
-      ["Dorpsstraat 5, 1011 AB Amsterdam", "Amsterdam tien elf AB Dorpsstraat vijf"]
+      ["Dorpsstraat 5, 1011 AB Amsterdam", "Amsterdam tien elf AB Dorpsstraat vijf"],
+      ["3816 LE", "drie acht een zes l e"],
+      ["De Vries", "d e v r i e s"],
+      ["Ben", "ik ben Ben"],
+      ["2024-05-03", "vrijdag drie mei tweeduizend vierentwintig"],
+      ["2000000", "twee miljoen"]
     ],
     differ: [
       ["23", "tweeëndertig"],
       ["1011 AB", "tien elf a c"],
+      ["3816 LE", "drie acht een zes l a"],
       ["06 12345678", "nul zes een twee drie vier vijf zes zeven negen"],
       ["3-5-2024", "drie mei tweeduizenddrieëntwintig"],
       ["de Vries", "de Boer"]
@@ -119,7 +137,11 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["B7", "B wie Berta sieben"],
       ["BMW", "Berta Martha Wilhelm"],
       ["Meyer", "Maier"],
-      ["Hauptstraße 12, 10115 Berlin", "Berlin eins null eins eins fünf Hauptstraße zwölf"]
+      ["Hauptstraße 12, 10115 Berlin", "Berlin eins null eins eins fünf Hauptstraße zwölf"],
+      ["Ben", "ich bin Ben"],
+      ["info@firma.de", "info at firma punkt d e"],
+      ["2024-05-03", "Freitag, der dritte Mai 2024"],
+      ["2000000", "zwei Millionen"]
     ],
     differ: [
       ["21", "zwölf"],
@@ -143,7 +165,9 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["14 juillet 1989", "quatorze juillet mille neuf cent quatre-vingt-neuf"],
       ["luc.petit@exemple.fr", "luc point petit arobase exemple point fr"],
       ["B12", "b comme Berthe douze"],
-      ["12 rue de Lyon, 75012 Paris", "Paris sept cinq zéro un deux, douze rue de Lyon"]
+      ["12 rue de Lyon, 75012 Paris", "Paris sept cinq zéro un deux, douze rue de Lyon"],
+      ["2024-05-03", "vendredi trois mai deux mille vingt-quatre"],
+      ["2000000", "deux millions"]
     ],
     differ: [
       ["97", "quatre-vingt-seize"],
@@ -167,12 +191,17 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["DM5", "d come Domodossola m come Milano cinque"],
       ["26", "ventiseiesimo"],
       ["Via 31 Gennaio", "via trentunesima gennaio"],
-      ["Via Roma 12, 20121 Milano", "Milano due zero uno due uno, via Roma dodici"]
+      ["Via Roma 12, 20121 Milano", "Milano due zero uno due uno, via Roma dodici"],
+      ["1988-01-09", "9 gen 1988"],
+      ["2024-05-03", "venerdi tre maggio duemilaventiquattro"],
+      ["2000000", "due milioni"],
+      ["Otto", "o t t o"]
     ],
     differ: [
       ["21", "ventidue"],
       ["632", "sei due tre"],
       ["3/5/2024", "tre marzo duemilaventiquattro"],
+      ["9 gen 1988", "9 giu 1988"],
       ["Rossi", "Bianchi"]
     ]
   },
@@ -187,13 +216,21 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["3/5/2024", "três de maio de dois mil e vinte e quatro"],
       ["rui@exemplo.pt", "rui arroba exemplo ponto pt"],
       ["LB", "l de Lisboa b de Braga"],
-      ["Rua Augusta 12, 1100 Lisboa", "Lisboa um um zero zero rua Augusta doze"]
+      ["Rua Augusta 12, 1100 Lisboa", "Lisboa um um zero zero rua Augusta doze"],
+      ["2004-09-13", "segunda-feira, 13 de setembro de 2004"],
+      ["2004-09-14", "terça-feira catorze de setembro de dois mil e quatro"],
+      ["2004-09-15", "quarta, 15 de setembro de 2004"],
+      ["2000000", "dois milhões"]
     ],
     differ: [
       ["23", "trinta e dois"],
       ["912", "nove um três"],
       ["3/5/2024", "quatro de maio de dois mil e vinte e quatro"],
-      ["Gonçalves", "Ferreira"]
+      ["Gonçalves", "Ferreira"],
+      ["segunda-feira", "quarta-feira"],
+      ["2004-09-13", "segunda-feira, 14 de setembro de 2004"],
+      ["Rua Segunda 3, maio 2024", "Rua Quarta 3, maio 2024"],
+      ["Rua Segunda, Friday 3 maio 2024", "Rua Quarta, Friday 3 maio 2024"]
     ]
   },
   "pl-PL": {
@@ -206,13 +243,17 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["3.05.2024", "trzeciego maja dwa tysiące dwudziestego czwartego roku"],
       ["jan@przyklad.pl", "jan małpa przykład kropka pl"],
       ["BW", "b jak Barbara w jak Wanda"],
-      ["Polna 12, 00-950 Warszawa", "Warszawa zero zero dziewięć pięć zero Polna dwanaście"]
+      ["Polna 12, 00-950 Warszawa", "Warszawa zero zero dziewięć pięć zero Polna dwanaście"],
+      ["1979-01-05", "5 sty 1979"],
+      ["3.05.2024", "piątek, trzeciego maja dwa tysiące dwudziestego czwartego roku"],
+      ["5000000", "pięć milionów"]
     ],
     differ: [
       ["23", "dwadzieścia dwa"],
       ["601", "sześć zero dwa"],
       ["3.05.2024", "czwartego maja dwa tysiące dwudziestego czwartego roku"],
-      ["Wójcik", "Kowalski"]
+      ["Wójcik", "Kowalski"],
+      ["5 sty 1979", "5 lut 1979"]
     ]
   },
   "sv-SE": {
@@ -226,7 +267,9 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["21/3 1990", "21/3 1990"],
       ["eva@exempel.se", "eva snabel-a exempel punkt se"],
       ["AB7", "Adam Bertil sju"],
-      ["Storgatan 12, 11122 Stockholm", "Stockholm ett ett ett två två Storgatan tolv"]
+      ["Storgatan 12, 11122 Stockholm", "Stockholm ett ett ett två två Storgatan tolv"],
+      ["2024-05-04", "lordag den fjärde maj tvåtusentjugofyra"],
+      ["2000000", "två miljoner"]
     ],
     differ: [
       ["23", "trettiotvå"],
@@ -248,7 +291,9 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["3. maj 2024", "den tredje maj totusindfireogtyve"],
       ["bo@eksempel.dk", "bo snabel-a eksempel punktum dk"],
       ["SØ", "Søren Østen"],
-      ["Vestergade 12, 8000 Aarhus", "Aarhus otte nul nul nul Vestergade tolv"]
+      ["Vestergade 12, 8000 Aarhus", "Aarhus otte nul nul nul Vestergade tolv"],
+      ["3. maj 2024", "fredag den tredje maj totusindfireogtyve"],
+      ["2000000", "to millioner"]
     ],
     differ: [
       ["23", "toogtredive"],
@@ -269,7 +314,9 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["40 30", "førti tretti"],
       ["17. mai 1990", "syttende mai nittennitti"],
       ["kari@eksempel.no", "kari krøllalfa eksempel punktum no"],
-      ["Storgata 12, 0155 Oslo", "Oslo null en fem fem Storgata tolv"]
+      ["Storgata 12, 0155 Oslo", "Oslo null en fem fem Storgata tolv"],
+      ["17. mai 1990", "torsdag syttende mai nittennitti"],
+      ["1000000", "en million"]
     ],
     differ: [
       ["23", "trettito"],
@@ -289,7 +336,9 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["3.5.2024", "kolmas toukokuuta kaksituhattakaksikymmentäneljä"],
       ["aino@esimerkki.fi", "aino ät esimerkki piste fi"],
       ["KM", "k niin kuin Kalle m niin kuin Matti"],
-      ["Mannerheimintie 12, 00100 Helsinki", "Helsinki nolla nolla yksi nolla nolla Mannerheimintie kaksitoista"]
+      ["Mannerheimintie 12, 00100 Helsinki", "Helsinki nolla nolla yksi nolla nolla Mannerheimintie kaksitoista"],
+      ["3.5.2024", "perjantaina kolmas toukokuuta kaksituhattakaksikymmentäneljä"],
+      ["2000000", "kaksi miljoonaa"]
     ],
     differ: [
       ["23", "kolmekymmentäkaksi"],

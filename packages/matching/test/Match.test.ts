@@ -217,7 +217,14 @@ describe("Answer matching", () => {
       "ﷺ",
       "a'",
       "alpha bee 1 ",
-      "smitha smithb "
+      "smitha smithb ",
+      "four o b ",
+      "otto o t t o ",
+      "jan j a n ",
+      "le l e en de ",
+      "segunda 3 maio ",
+      "one million ",
+      "uh 3 otto may o double half sei to "
     ]
     for (const part of parts) {
       expect([part, scoreOf(long(part), long(part))]).toEqual([part, 1])

@@ -7,11 +7,12 @@ export const danish: Vocabulary = {
   compounds: "units and tens",
   hundred: "hundrede/hundred",
   thousand: "tusind/tusinde/ettusind/ettusinde",
+  million: "million/millioner",
   and: "og",
   ordinals:
     "første anden/andet tredje fjerde femte sjette syvende ottende niende tiende ellevte/elvte tolvte trettende fjortende femtende sekstende syttende attende nittende",
   ordinalTens: "tyvende tredivte",
-  ambiguous: "en et to fire forste anden andet",
+  ambiguous: "en et to ni ti fire forste anden andet",
   double: "dobbelt/dobbelte",
   triple: "tredobbelt/tripel",
   months:

@@ -7,6 +7,7 @@ export const dutch: Vocabulary = {
   compounds: "units and tens",
   hundred: "honderd",
   thousand: "duizend",
+  million: "miljoen",
   and: "en",
   ordinals:
     "eerste tweede derde vierde vijfde zesde zevende achtste negende tiende elfde twaalfde dertiende veertiende vijftiende zestiende zeventiende achttiende negentiende",

@@ -7,6 +7,7 @@ export const english: Vocabulary = {
   compounds: "tens units",
   hundred: "hundred",
   thousand: "thousand",
+  million: "million/millions",
   and: "and",
   article: "a",
   ordinals:

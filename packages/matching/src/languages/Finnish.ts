@@ -6,6 +6,7 @@ export const finnish: Vocabulary = {
   compounds: "tens units",
   hundred: "sata/sataa",
   thousand: "tuhat/tuhatta",
+  million: "miljoona/miljoonaa",
   and: "ja",
   timesTen: "kymmentä",
   plusTen: "toista",
@@ -17,6 +18,7 @@ export const finnish: Vocabulary = {
   triple: "tripla",
   months:
     "tammikuu/tammikuuta helmikuu/helmikuuta maaliskuu/maaliskuuta huhtikuu/huhtikuuta toukokuu/toukokuuta kesäkuu/kesäkuuta heinäkuu/heinäkuuta elokuu/elokuuta syyskuu/syyskuuta lokakuu/lokakuuta marraskuu/marraskuuta joulukuu/joulukuuta",
+  weekdayEnding: "na",
   inDates: "vuonna päivänä",
   at: "ät/ät-merkki/miukumauku/miuku/at",
   dot: "piste",

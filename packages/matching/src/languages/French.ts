@@ -7,6 +7,7 @@ export const french: Vocabulary = {
   compounds: "tens (and) units",
   hundred: "cent/cents",
   thousand: "mille/mil",
+  million: "million/millions",
   and: "et",
   countsByTwenties: true,
   ordinals:

@@ -7,6 +7,7 @@ export const german: Vocabulary = {
   compounds: "units and tens",
   hundred: "hundert",
   thousand: "tausend",
+  million: "million/millionen",
   and: "und",
   ordinals:
     "erst zweit dritt viert fünft sechst siebt/siebent acht neunt zehnt elft zwölft dreizehnt vierzehnt fünfzehnt sechzehnt siebzehnt achtzehnt neunzehnt",

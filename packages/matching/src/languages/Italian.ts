@@ -7,6 +7,7 @@ export const italian: Vocabulary = {
   compounds: "tens units",
   hundred: "cento/cent",
   thousand: "mille/mila",
+  million: "milione/milioni",
   and: "e",
   // After tens: "ventunesimo".
   ordinals:
@@ -18,7 +19,7 @@ export const italian: Vocabulary = {
   double: "doppio/doppia",
   triple: "triplo/tripla",
   months:
-    "gennaio/genn febbraio/febbr marzo aprile maggio giugno luglio agosto settembre/sett ottobre/ott novembre dicembre/dic",
+    "gennaio/genn/gen febbraio/febbr/feb marzo/mar aprile/apr maggio/mag giugno/giu luglio/lug agosto/ago settembre/sett/set ottobre/ott novembre/nov dicembre/dic",
   inDates: "di del il",
   at: "chiocciola/at",
   dot: "punto",

@@ -7,11 +7,12 @@ export const norwegian: Vocabulary = {
   compounds: "either",
   hundred: "hundre",
   thousand: "tusen/ettusen",
+  million: "million/millioner",
   and: "og",
   ordinals:
     "første annen/andre tredje fjerde femte sjette sjuende/syvende åttende niende tiende ellevte tolvte trettende fjortende femtende sekstende syttende attende nittende",
   ordinalTens: "tjuende/tyvende trettiende/tredevte",
-  ambiguous: "en et ett ein to fire forste annen andre",
+  ambiguous: "en et ett ein to ni ti fire forste annen andre",
   double: "dobbel/dobbelt",
   triple: "trippel",
   months:

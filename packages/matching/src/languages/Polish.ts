@@ -8,6 +8,7 @@ export const polish: Vocabulary = {
   hundred: "sto",
   hundreds: "dwieście trzysta czterysta pięćset sześćset siedemset osiemset dziewięćset",
   thousand: "tysiąc/tysiące/tysięcy",
+  million: "milion/miliony/milionów",
   and: "i",
   ordinals:
     "pierwsz drug trzec czwart piąt szóst siódm ósm dziewiąt dziesiąt jedenast dwunast trzynast czternast piętnast szesnast siedemnast osiemnast dziewiętnast",
@@ -18,7 +19,7 @@ export const polish: Vocabulary = {
   double: "podwójne/podwójny/podwójna",
   triple: "potrójne/potrójny/potrójna",
   months:
-    "styczeń/stycznia luty/lutego marzec/marca kwiecień/kwietnia maj/maja czerwiec/czerwca lipiec/lipca sierpień/sierpnia wrzesień/września październik/października listopad/listopada grudzień/grudnia",
+    "styczeń/stycznia/sty luty/lutego/lut marzec/marca/mar kwiecień/kwietnia/kwi maj/maja czerwiec/czerwca/cze lipiec/lipca/lip sierpień/sierpnia/sie wrzesień/września/wrz październik/października/paź listopad/listopada/lis grudzień/grudnia/gru",
   inDates: "dnia roku r",
   at: "małpa/małpka/at",
   dot: "kropka",

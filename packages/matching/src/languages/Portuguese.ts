@@ -9,6 +9,7 @@ export const portuguese: Vocabulary = {
   hundreds:
     "duzentos/duzentas trezentos/trezentas quatrocentos/quatrocentas quinhentos/quinhentas seiscentos/seiscentas setecentos/setecentas oitocentos/oitocentas novecentos/novecentas",
   thousand: "mil",
+  million: "milhão/milhões",
   and: "e",
   ordinals:
     "primeiro/primeira segundo/segunda terceiro/terceira quarto/quarta quinto/quinta sexto/sexta sétimo/sétima oitavo/oitava nono/nona décimo/décima",
@@ -17,7 +18,7 @@ export const portuguese: Vocabulary = {
   double: "duplo/dobro",
   triple: "triplo",
   months:
-    "janeiro/jan fevereiro/fev março abril/abr maio junho/jun julho/jul agosto/ago setembro/set outubro novembro/nov dezembro/dez",
+    "janeiro/jan fevereiro/fev março abril/abr maio junho/jun julho/jul agosto/ago setembro/set outubro/out novembro/nov dezembro/dez",
   inDates: "de do o",
   at: "arroba",
   dot: "ponto",

@@ -7,6 +7,7 @@ export const swedish: Vocabulary = {
   compounds: "tens units",
   hundred: "hundra",
   thousand: "tusen/ettusen",
+  million: "miljon/miljoner",
   and: "och",
   ordinals:
     "första/förste andra/andre tredje fjärde femte sjätte sjunde åttonde nionde tionde elfte tolfte trettonde fjortonde femtonde sextonde sjuttonde artonde nittonde",
@@ -16,6 +17,7 @@ export const swedish: Vocabulary = {
   triple: "trippel",
   months:
     "januari/jan februari/feb mars april/apr maj juni/jun juli/jul augusti/aug september/sep/sept oktober/okt november/nov december/dec",
+  weekdayEnding: "en",
   inDates: "den",
   at: "snabel-a/snabela/snabel/at/kanelbulle",
   dot: "punkt",
