@@ -13,13 +13,15 @@ import * as Uri from "./message/Uri.ts"
 import { SipCall } from "./SipCall.ts"
 import * as Description from "./sdp/Description.ts"
 import * as Negotiation from "./sdp/Negotiation.ts"
-import { audioIn } from "./TrunkAdvice.ts"
+import { audioIn, hostNameIn } from "./TrunkAdvice.ts"
 import type { Peer } from "./transaction/Peer.ts"
 
 interface Arrived {
   readonly call: string
   readonly request: Request
   readonly peer: Peer
+  /** The user whose password the caller's phone has; undefined: its address is allowed. */
+  readonly user?: string | undefined
 }
 
 const matches = (one: AudioFormat, other: AudioFormat): boolean =>
@@ -29,6 +31,21 @@ const matches = (one: AudioFormat, other: AudioFormat): boolean =>
 const offerOf = (request: Request): Description.Description | "none" | "malformed" =>
   request.body.length === 0 ? "none" : (Description.parse(request.body) ?? "malformed")
 
+/** Why a call with this offer is refused. */
+const refusedBecause = (
+  offered: Description.Description | "none",
+  codecs: ReadonlyArray<Codec>,
+  encryption: Negotiation.Encryption
+): string => {
+  const audio = offered === "none" ? "no audio" : audioIn(offered)
+  if (offered !== "none" && hostNameIn(offered) !== undefined) return `it offers ${audio}`
+  const own = codecs.map(({ name }) => name).join(",")
+  return (
+    `it offers ${audio}; SVC_SIP_CODECS has ${own}` +
+    (encryption === "required" ? ", and SVC_SIP_SRTP is required" : "")
+  )
+}
+
 const userOf = (text: string): string | undefined => {
   const uri = Uri.parse(text)
   return uri?._tag === "Sip" ? uri.user : undefined
@@ -37,7 +54,7 @@ const userOf = (text: string): string | undefined => {
 /** Takes an INVITE: gives the call to the engine, or refuses it when no audio is possible. */
 export const take = (
   context: CallContext,
-  { call, peer, request }: Arrived,
+  { call, peer, request, user: phoneUser }: Arrived,
   offer: (incoming: IncomingCall) => void
 ): void => {
   const { codecs, listeners, media, signaling } = context
@@ -52,11 +69,8 @@ export const take = (
   const isPossible =
     offered === "none" || Negotiation.agree(offered, { codecs, direction: "sendrecv", encryption }) !== undefined
   if (!isPossible) {
-    const own = codecs.map(({ name }) => name).join(",")
-    context.log.warning(
-      `SIP: a call from ${peer.address} was refused with 488, because it offers ${audioIn(offered)}; SVC_SIP_CODECS has ${own}` +
-        (encryption === "required" ? ", and SVC_SIP_SRTP is required" : "")
-    )
+    const why = refusedBecause(offered, codecs, encryption)
+    context.log.warning(`SIP: a call from ${peer.address} was refused with 488, because ${why}`)
     command({ _tag: "Reject", status: 488, reason: "Not Acceptable Here" })
     return
   }
@@ -95,7 +109,8 @@ export const take = (
   }
 
   const isTrusted = context.isTrusted(peer.address)
-  const { from, name } = callerOf(request, isTrusted)
+  const phone = phoneUser === undefined ? undefined : { user: phoneUser, number: context.phones?.numberOf(phoneUser) }
+  const { from, name } = callerOf(request, isTrusted, phone)
   offer({
     id: signaling.agent.callId(call) ?? call,
     from,

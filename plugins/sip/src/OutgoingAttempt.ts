@@ -95,7 +95,8 @@ export const place = (
     const refuse = (status: number, reason: string, canTryNextTrunk: boolean, isUnreached = false): void => {
       const why = isUnreached ? (signaling.problemOf(id) ?? reason) : reason
       const advice = adviceOf(trunk, status, isUnreached)
-      const text = advised(why === "" ? `the trunk answered ${status}` : why, advice)
+      // docs/sip.md explains errors by their status; none came from a trunk that was not reached.
+      const text = advised(isUnreached ? why : `${status} ${why === "" ? "from the trunk" : why}`, advice)
       if (advice !== undefined && status !== 404) {
         log.warning(`SIP: a call over the trunk of ${trunk.variable}_URI failed (${status}): ${text}`, {
           call_id: call.callId

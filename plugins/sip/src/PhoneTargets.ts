@@ -8,6 +8,8 @@ import { bracketed } from "./transport/LocalAddress.ts"
 export interface PhoneTargets {
   /** The phones at an address such as `sip:anna@192.0.2.1`, or with a number; undefined: it is none of ours. */
   readonly at: (target: string) => ReadonlyArray<Binding> | undefined
+  /** The number of a user's phones; undefined: they have none of their own. */
+  readonly numberOf: (user: string) => string | undefined
 }
 
 /** A phone as a call goes to it: at the address that its REGISTER came from, which NAT lets through. */
@@ -36,5 +38,6 @@ export const make = (
     )
     if (own.length > 0) return own
     return host === bracketed(addressFor(uri.host)) ? [] : undefined
-  }
+  },
+  numberOf: (user) => [...numbers].find(([, owner]) => owner === user)?.[0]
 })

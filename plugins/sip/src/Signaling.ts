@@ -215,8 +215,13 @@ export const open = (
       const parsed = Parser.parse(bytes, isReliable(peer))
       if (parsed._tag !== "Message") return false
       const admission = auth.admit(parsed.message, peer, now())
-      if (admission._tag === "Pass") perform(agent.receive(bytes, peer, now()))
-      else if (admission._tag === "Respond") {
+      if (admission._tag === "Pass") {
+        const { user } = admission
+        const effects = agent.receive(bytes, peer, now())
+        const withUser = (effect: AgentEffect): AgentEffect =>
+          effect._tag === "Incoming" && user !== undefined ? { ...effect, user } : effect
+        perform(effects.map(withUser))
+      } else if (admission._tag === "Respond") {
         const { message } = parsed
         respond(admission.response, message._tag === "Request" ? responsePeer(message, peer) : peer, bytes.length)
       } else if (admission.reason !== undefined) {

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import type { CallMedia } from "./CallMedia.ts"
 import type * as Call from "./dialog/Call.ts"
 import type { CallEvent } from "./dialog/Output.ts"
+import { InfoDigits } from "./InfoDigits.ts"
 import * as PeerWatch from "./PeerWatch.ts"
 import * as Transfer from "./Transfer.ts"
 
@@ -13,9 +14,8 @@ export const transferMs = 29_000
 /** Milliseconds in which an attended transfer must have an outcome; the engine waits 10 s. */
 const attendedMs = 8000
 
-/** How often hold is offered when the offers of both sides meet, and the milliseconds between (RFC 3261, 14.1). */
-const maxHoldOffers = 5
-const holdAgainMs = 2100
+/** How often hold is offered when the offers of both sides meet. */
+const maxHoldOffers = 8
 
 /** Milliseconds after the outcome of an attended transfer, until the ends of its calls are reported. */
 const afterOutcomeMs = 100
@@ -48,6 +48,7 @@ export interface SipCallOptions {
 export class SipCall {
   readonly #options: SipCallOptions
   readonly #media: CallMedia
+  readonly #infoDigits: InfoDigits
   readonly events: LegEvents
   #transfer: Transfer.Transfer | undefined
   #transfers = 0
@@ -71,6 +72,7 @@ export class SipCall {
     this.#media = media
     this.events = events
     this.#options = options
+    this.#infoDigits = new InfoDigits(options)
     this.#aliveAt = options.now()
   }
 
@@ -229,7 +231,10 @@ export class SipCall {
         this.#offerHold(maxHoldOffers)
         return
       case "OfferRefused":
-        this.#onOfferRefused(event.status)
+        this.#onOfferRefused(event.againMs)
+        return
+      case "DigitAnswered":
+        this.#infoDigits.answered()
         return
       case "Alive":
         this.#aliveAt = this.#options.now()
@@ -314,13 +319,13 @@ export class SipCall {
     this.#options.command({ _tag: "Offer", sdp: this.#media.offer() })
   }
 
-  /** The former negotiation stays in effect; 491: both sides made an offer at once (RFC 3261, 14.1). */
-  #onOfferRefused(status: number): void {
+  /** The former negotiation stays in effect. `againMs`: both sides made an offer at once. */
+  #onOfferRefused(againMs: number | undefined): void {
     if (this.#offersLeft === undefined) return
     const left = this.#offersLeft
     this.#offersLeft = undefined
     this.#media.holdsPeer = !this.#media.holdsPeer
-    if (status === 491) this.#options.later(holdAgainMs, () => this.#offerHold(left))
+    if (againMs !== undefined) this.#options.later(againMs, () => this.#offerHold(left))
   }
 
   #onDirection(): void {
@@ -335,10 +340,6 @@ export class SipCall {
 
   #sendDigits(digits: string): void {
     if (this.events.isOver || this.#media.sendDigits(digits)) return
-    // One INFO after the other: each waits for the pause that follows a digit.
-    const known = [...digits.toUpperCase()].filter((digit) => /[0-9*#A-DW]/.test(digit))
-    for (const [index, digit] of known.entries()) {
-      if (digit !== "W") this.#options.later(index * 250, () => this.#options.command({ _tag: "Info", digit }))
-    }
+    this.#infoDigits.send(digits)
   }
 }

@@ -26,6 +26,7 @@ import * as TrunkProbe from "./TrunkProbe.ts"
 import * as TrunkRegistration from "./TrunkRegistration.ts"
 import * as TrunkSources from "./TrunkSources.ts"
 import * as Dns from "./transport/Dns.ts"
+import { bracketed } from "./transport/LocalAddress.ts"
 import type { Names } from "./transport/Locator.ts"
 import type { TlsFileFailed } from "./transport/TlsFiles.ts"
 import type { ListenFailed } from "./transport/Udp.ts"
@@ -37,7 +38,7 @@ const notOpened = (failure: ListenFailed | TlsFileFailed): PluginError => {
   const { address, code, port, transport } = failure
   const setting = transport === "tls" ? "SVC_SIP_TLS_BIND" : "SVC_SIP_BIND"
   return failed(
-    `${setting}: cannot listen on ${transport} ${address}:${port} (${code}); choose a free address and port`
+    `${setting}: cannot listen on ${transport} ${bracketed(address)}:${port} (${code}); choose a free address and port`
   )
 }
 
@@ -202,8 +203,10 @@ export const layer = (
         addressFor: signaling.addressFor
       })
       for (const warning of warnings) host.log.warning(`SIP: ${warning}`)
-      host.log.info(`SIP on ${bind.address}:${signaling.port}`)
-      if (signaling.tlsPort !== undefined) host.log.info(`SIP over TLS on ${tls.bind.address}:${signaling.tlsPort}`)
+      host.log.info(`SIP on ${bracketed(bind.address)}:${signaling.port}`)
+      if (signaling.tlsPort !== undefined) {
+        host.log.info(`SIP over TLS on ${bracketed(tls.bind.address)}:${signaling.tlsPort}`)
+      }
       return {
         id: "sip",
         capabilities: {

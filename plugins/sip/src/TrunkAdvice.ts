@@ -45,11 +45,17 @@ const names: ReadonlyMap<string, string> = new Map([
   ["18", "G729"]
 ])
 
+/** The host name to which audio would go, which is not looked up; undefined: it goes to an IP address. */
+export const hostNameIn = ({ sections }: Description.Description): string | undefined =>
+  sections.find(({ port, type }) => type === "audio" && port !== 0)?.hostName
+
 /** The audio that a description offers, for people: `RTP/AVP with G729 and OPUS`. */
 export const audioIn = (sdp: Description.Description | Uint8Array): string => {
   const parsed = sdp instanceof Uint8Array ? Description.parse(sdp) : sdp
   const sections = parsed?.sections.filter(({ type }) => type === "audio") ?? []
   if (sections.length === 0) return "no audio"
+  const name = parsed === undefined ? undefined : hostNameIn(parsed)
+  if (name !== undefined) return `audio at ${name}, and host names are not supported in c=, only IP addresses`
   return sections
     .map(({ codecs, formats, protocol }) => {
       const known = new Map(codecs.map(({ name, payloadType }) => [String(payloadType), name]))

@@ -161,6 +161,7 @@ describe.skipIf(!hasIpv6)(hasIpv6 ? "A call over IPv6" : "this machine has no IP
           rtpPorts: "34550-34599",
           trunkUri: `sip:[::1]:${server.port};transport=${transports}`
         })
+        expect(server.logged.map(({ message }) => message)).toContain(`SIP on [::1]:${server.port}`)
         const { outbound } = client.telephony
         if (outbound === undefined) return expect.fail("there is no way to place calls")
         const calling = yield* Effect.fork(

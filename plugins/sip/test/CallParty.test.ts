@@ -16,12 +16,21 @@ describe("calledOf", () => {
     const to = "<sip:+4930@trunk.example>"
     expect(calledOf(invite("sip:+49-30-12@192.0.2.1", { to }), "user")).toBe("+493012")
     expect(calledOf(invite("sip:493012;phone-context=x@192.0.2.1;user=phone", { to }), "user")).toBe("493012")
+    expect(calledOf(invite("sip:4930123456@192.0.2.1", { to }), "user")).toBe("+4930123456")
     expect(calledOf(invite("tel:+49-30-12", { to }), "user")).toBe("+493012")
     expect(calledOf(invite("sip:12345@192.0.2.1", { to }), "12345")).toBe("+4930")
     expect(calledOf(invite("sip:user@192.0.2.1", { to }), "user")).toBe("+4930")
     expect(calledOf(invite("sip:192.0.2.1", { to: "<sip:office@example.com>" }), undefined)).toBe(
       "sip:office@example.com"
     )
+  })
+
+  it("is the number of P-Called-Party-ID in a call to the registered Contact (RFC 7315, 4.2)", () => {
+    const headers = { to: "<sip:user@trunk.example>", "p-called-party-id": "<sip:+493012@trunk.example>" }
+    expect(calledOf(invite("sip:user@192.0.2.1", headers), "user")).toBe("+493012")
+    expect(calledOf(invite("sip:+4940@192.0.2.1", headers), "user")).toBe("+4940")
+    const named = { to: "<sip:+4930@trunk.example>", "p-called-party-id": "<sip:user@trunk.example>" }
+    expect(calledOf(invite("sip:user@192.0.2.1", named), "user")).toBe("+4930")
   })
 })
 
@@ -41,6 +50,37 @@ describe("callerOf", () => {
     expect(callerOf(invite("sip:x", headers), false).from).toBe("+111")
     expect(headersOf(invite("sip:x", headers), false)).toEqual({})
     expect(headersOf(invite("sip:x", headers))).toEqual({ "p-asserted-identity": "<tel:+222>" })
+  })
+
+  it("has a number in E.164 where it has a country code, and extensions and national numbers as they are", () => {
+    const caller = (uri: string) => callerOf(invite("sip:x", { from: `<${uri}>;tag=1` })).from
+    expect(caller("sip:15550100200@trunk.example")).toBe("+15550100200")
+    expect(caller("sip:1-555-010-0200@trunk.example;user=phone")).toBe("+15550100200")
+    expect(caller("sip:0015550100200@trunk.example")).toBe("+15550100200")
+    expect(caller("tel:15550100200")).toBe("+15550100200")
+    for (const kept of ["101", "5550100", "5550100200", "030123456", "+15550100200"]) expect(caller(`sip:${kept}@x`)).toBe(kept)
+  })
+
+  it("is a URI without parameters where its user is no number", () => {
+    const from = "<sip:alice;x=1@pbx.example:5070;transport=tcp>;tag=1"
+    expect(callerOf(invite("sip:x", { from })).from).toBe("sip:alice@pbx.example:5070")
+  })
+
+  it("is the number of the phone's user, or else the user's name, whatever From claims", () => {
+    const headers = { from: '"Anna" <sip:+111@pbx.example>;tag=1' }
+    const caller = (user: string, number?: string) => callerOf(invite("sip:x", headers), false, { user, number })
+    expect(caller("anna", "+12025550123")).toEqual({ from: "+12025550123", name: "Anna" })
+    expect(caller("door").from).toBe("sip:door@pbx.example")
+  })
+
+  it("is null when Privacy has one of several values that withhold it (RFC 3323, 4.2)", () => {
+    for (const privacy of ["user;id", "header;user;id", "id ; critical", "id;critical", "critical;ID", "none, id"]) {
+      const caller = callerOf(invite("sip:x", { from: '"A" <sip:+111@x>', privacy }))
+      expect([privacy, caller]).toEqual([privacy, { from: null, name: undefined }])
+    }
+    for (const privacy of ["none", "critical", "session;critical"]) {
+      expect(callerOf(invite("sip:x", { from: "<sip:+111@x>", privacy })).from).toBe("+111")
+    }
   })
 
   it("is null when the caller is withheld", () => {

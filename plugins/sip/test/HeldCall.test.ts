@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Queue } from "effect"
+import { Clock, Effect, Queue } from "effect"
 import * as Description from "../src/sdp/Description.ts"
 import { type TrunkCall, withTrunkCall } from "./TrunkCall.ts"
 
@@ -95,8 +95,11 @@ describe("A call that we put on hold", () => {
         const { leg, trunk } = call
         leg.hold?.(true)
         trunk.respond(yield* trunk.request("INVITE"), 491)
+        const at = yield* Clock.currentTimeMillis
         const again = yield* trunk.request("INVITE")
         expect(lines(again.body)).toContain("a=sendonly")
+        // The call is ours (RFC 3261, 14.1).
+        expect((yield* Clock.currentTimeMillis) - at).toBeGreaterThan(2050)
         trunk.respond(again, 488)
         yield* trunk.request("ACK")
         yield* play(call, 1, 10)

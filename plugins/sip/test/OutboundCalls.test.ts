@@ -114,7 +114,9 @@ describe("A call through the trunk", () => {
       ] as const) {
         const call = yield* Effect.fork(Effect.flip(dialling()))
         trunk.respond(yield* trunk.request("INVITE"), status)
-        expect(yield* Fiber.join(call)).toMatchObject({ _tag: "DialFailed", outcome, code: String(status) })
+        const failure = yield* Fiber.join(call)
+        expect(failure).toMatchObject({ _tag: "DialFailed", outcome, code: String(status) })
+        expect(failure.reason).toMatch(new RegExp(`^${status} R`))
         yield* trunk.request("ACK")
       }
     }).pipe(Effect.scoped, withPlugin)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { type CallEvent, Telephony } from "@svc/providers/Telephony"
-import { Effect, Fiber, Queue, Redacted } from "effect"
+import { Effect, Fiber, Option, Queue, Redacted, Stream } from "effect"
 import { authorized, noCredentials } from "../src/dialog/Account.ts"
 import * as Message from "../src/message/Message.ts"
 import { scriptedTrunk } from "./ScriptedTrunk.ts"
@@ -21,6 +21,50 @@ const dial = (to: string) =>
     if (outbound === undefined) return yield* Effect.dieMessage("no outbound calls")
     return yield* outbound.dial({ callId: "c", to, from: "+12025550100", formats })
   })
+
+/** Calls with a user's password and this number in From, and gives the caller of the call that comes. */
+const callerOf = (user: string, password: string) =>
+  Effect.gen(function* () {
+    const phone = yield* scriptedTrunk(port)
+    const { incoming } = yield* Telephony
+    const call = yield* Effect.fork(Stream.runHead(incoming))
+    const invite: Message.Request = {
+      _tag: "Request",
+      method: "INVITE",
+      uri: `sip:+4930@127.0.0.1:${port}`,
+      headers: [
+        { name: "from", value: "<sip:+15550109999@pbx.example>;tag=a" },
+        { name: "to", value: "<sip:+4930@127.0.0.1>" },
+        { name: "contact", value: `<sip:127.0.0.1:${phone.port}>` },
+        { name: "call-id", value: user },
+        { name: "cseq", value: "1 INVITE" },
+        { name: "max-forwards", value: "70" },
+        { name: "content-type", value: "application/sdp" }
+      ],
+      body: phone.sdp
+    }
+    const send = (given: Message.Request, branch: string) => {
+      const via = { name: "via", value: `SIP/2.0/UDP 127.0.0.1:${phone.port};branch=z9hG4bK${user}${branch}` }
+      phone.send({ ...given, headers: [via, ...given.headers] })
+    }
+    send(invite, "one")
+    const challenge = yield* phone.response("INVITE")
+    const account = { username: user, password }
+    const [again] = authorized({ account, salt: "s", credentials: noCredentials }, invite, challenge, 2) ?? [invite]
+    send(again, "two")
+    const found = Option.getOrThrow(yield* Fiber.join(call))
+    found.reject("busy")
+    return found.from
+  })
+
+describe("A call of a phone with a password", () => {
+  it.live("is from the number of its user, or else the user's name, whatever its From claims", () =>
+    Effect.gen(function* () {
+      expect(yield* callerOf("anna", "secret")).toBe(number)
+      expect(yield* callerOf("door", "other")).toBe("sip:door@pbx.example")
+    }).pipe(withPhones, Effect.scoped)
+  )
+})
 
 /** A phone that has registered as anna. */
 const anna = Effect.gen(function* () {

@@ -137,6 +137,37 @@ describe("An answered call", () => {
     }).pipe(Effect.scoped, Effect.provide(plugin(port, settings)))
   )
 
+  it.live("sends the next digit by INFO when the one before it was answered", () =>
+    Effect.gen(function* () {
+      const { leg, trunk } = yield* connected
+      leg.sendDtmf?.("12")
+      const first = yield* trunk.request("INFO")
+      // Longer than a digit and its pause: what comes now is the first INFO again.
+      yield* Effect.sleep(400)
+      const again = yield* trunk.request("INFO")
+      expect(Message.cseq(again)).toEqual(Message.cseq(first))
+      leg.sendDtmf?.("3")
+      trunk.respond(first, 200)
+      for (const digit of ["2", "3"]) {
+        const info = yield* trunk.request("INFO")
+        expect(Buffer.from(info.body).toString()).toContain(`Signal=${digit}`)
+        trunk.respond(info, 500)
+      }
+    }).pipe(Effect.scoped, Effect.provide(plugin(port, settings)))
+  )
+
+  it.live("sends the next digit by INFO also when the one before it is not answered within 5 s", () =>
+    Effect.gen(function* () {
+      const { leg, trunk } = yield* connected
+      leg.sendDtmf?.("12")
+      const first = yield* trunk.request("INFO")
+      const next: Effect.Effect<Message.Request> = Effect.flatMap(trunk.request("INFO"), (info) =>
+        Message.cseq(info)?.number === Message.cseq(first)?.number ? next : Effect.succeed(info)
+      )
+      expect(Buffer.from((yield* next).body).toString()).toContain("Signal=2")
+    }).pipe(Effect.scoped, Effect.provide(plugin(port, settings)))
+  )
+
   it.live("ends when the other side does not answer any more", () =>
     Effect.gen(function* () {
       const { events, trunk } = yield* connected

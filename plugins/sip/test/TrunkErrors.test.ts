@@ -33,6 +33,7 @@ describe("An error of the trunk", () => {
         const failure = yield* Fiber.join(call)
         expect(failure.code).toBe(String(status))
         expect(failure.reason).toContain(setting)
+        expect(failure.reason).toMatch(new RegExp(`^${status} R; `))
       }
       const lines = logged.map(({ message }) => message)
       expect(lines.some((line) => line.includes("(403)") && line.includes("SVC_SIP_TRUNK_PASSWORD"))).toBe(true)
@@ -154,6 +155,34 @@ describe("startWarnings", () => {
   })
 })
 
+describe("A call with a host name in its session description", () => {
+  it.scopedLive("gets 488, and the log says that host names are not supported", () =>
+    Effect.gen(function* () {
+      const { logged, port } = yield* telephonyOf({ rtpPorts })
+      const caller = yield* scriptedTrunk(port)
+      caller.send({
+        _tag: "Request",
+        method: "INVITE",
+        uri: `sip:+4930@127.0.0.1:${port}`,
+        headers: [
+          { name: "via", value: `SIP/2.0/UDP 127.0.0.1:${caller.port};branch=z9hG4bKhost` },
+          { name: "from", value: "<sip:+4989@127.0.0.1>;tag=a" },
+          { name: "to", value: "<sip:+4930@127.0.0.1>" },
+          { name: "contact", value: `<sip:127.0.0.1:${caller.port}>` },
+          { name: "call-id", value: "host" },
+          { name: "cseq", value: "1 INVITE" },
+          { name: "content-type", value: "application/sdp" }
+        ],
+        body: Buffer.from(caller.sdp.toString().replace("c=IN IP4 127.0.0.1", "c=IN IP4 localhost"))
+      })
+      expect(yield* caller.response("INVITE")).toMatchObject({ status: 488 })
+      const line = logged.map(({ message }) => message).find((each) => each.includes("488"))
+      expect(line).toContain("audio at localhost, and host names are not supported")
+      expect(line).not.toContain("SVC_SIP_CODECS")
+    })
+  )
+})
+
 describe("audioIn", () => {
   it("names what a description offers", () => {
     const sdp = (...lines: ReadonlyArray<string>) =>
@@ -162,5 +191,8 @@ describe("audioIn", () => {
     expect(audioIn(sdp("m=audio 4000 RTP/AVP 18 96 101", "a=rtpmap:96 opus/48000/2"))).toContain("G729, OPUS")
     expect(audioIn(sdp("m=image 4000 udptl t38"))).toBe("no audio")
     expect(audioIn(Buffer.from("garbage"))).toBe("no audio")
+    expect(audioIn(sdp("c=IN IP4 localhost", "m=audio 4000 RTP/AVP 8"))).toBe(
+      "audio at localhost, and host names are not supported in c=, only IP addresses"
+    )
   })
 })

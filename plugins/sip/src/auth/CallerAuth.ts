@@ -12,11 +12,11 @@ import * as DigestServer from "./DigestServer.ts"
 import type { Registrar } from "./Registrar.ts"
 
 /**
- * What to do with a message. `Drop`: the sender gets no answer at all. `isKnown`: the sender of the REGISTER that is answered
- * has given a right password.
+ * What to do with a message. `Pass.user`: whose password an INVITE has that begins a call. `Drop`: the sender gets no answer
+ * at all. `isKnown`: the sender of the REGISTER that is answered has given a right password.
  */
 export type Admission =
-  | { readonly _tag: "Pass" }
+  | { readonly _tag: "Pass"; readonly user?: string }
   | { readonly _tag: "Drop"; readonly reason?: string }
   | { readonly _tag: "Respond"; readonly response: Response; readonly isKnown?: true }
 
@@ -79,7 +79,7 @@ export class CallerAuth {
 
   #called(request: Request, peer: Peer, now: number): Admission {
     const user = this.#userOf(request, peer, now)
-    return typeof user === "string" ? pass : user
+    return typeof user === "string" ? { _tag: "Pass", user } : user
   }
 
   #registered(request: Request, peer: Peer, now: number): Admission {

@@ -25,8 +25,14 @@ export type Locate = Extract<AgentEffect, { readonly _tag: "Locate" }>
 
 /** What a user agent reports, beside messages to send. */
 export type AgentEvent =
-  /** An INVITE that begins a call, with where it came from. */
-  | { readonly _tag: "Incoming"; readonly call: string; readonly request: Request; readonly peer: Peer }
+  /** An INVITE that begins a call, with where it came from. `user`: whose password it has, where the shell asked for one. */
+  | {
+      readonly _tag: "Incoming"
+      readonly call: string
+      readonly request: Request
+      readonly peer: Peer
+      readonly user?: string
+    }
   | { readonly _tag: "Event"; readonly call: string; readonly event: CallEvent }
   /** A response to a request outside of calls. */
   | { readonly _tag: "Response"; readonly call: string; readonly sent: Request; readonly response: Response }

@@ -34,6 +34,8 @@ export interface Established {
   readonly offered: { readonly key: string; readonly request: Request } | undefined
   /** The RAck of our last reliable provisional response, when its PRACK may still come (RFC 3262, 3). */
   readonly rack: string | undefined
+  /** The number of our REFER, as it was sent first, whose subscription is open: its NOTIFYs come (RFC 3515, 2.4.4). */
+  readonly refer: number | undefined
   /** Our last ACK, repeated when the 2xx comes again. */
   readonly ack: Request | undefined
   readonly timer: SessionTimer.SessionTimer | undefined
@@ -49,12 +51,23 @@ export interface Established {
   /** Hang up once our 2xx is acknowledged (RFC 3261, 15). */
   readonly hangsUp: boolean
   readonly requests: number
+  /** Whether the call is one that we placed. */
+  readonly ownsCallId: boolean
 }
 
 /** What the beginning of a call gives. */
 export type Base = Omit<
   Established,
-  "state" | "timers" | "unacknowledged" | "offered" | "ack" | "isRefreshing" | "hangsUp" | "requests"
+  | "state"
+  | "timers"
+  | "unacknowledged"
+  | "offered"
+  | "refer"
+  | "ack"
+  | "isRefreshing"
+  | "hangsUp"
+  | "requests"
+  | "ownsCallId"
 >
 
 export type Step = readonly [Established, ReadonlyArray<Output>]
@@ -73,6 +86,8 @@ export const withSession = (
     : { ...is, timer, timers: { ...timers, session: now + SessionTimer.dueMs(timer) } }
 }
 
+const initial = { offered: undefined, refer: undefined, isRefreshing: false, hangsUp: false, requests: 0 }
+
 /** The call after our 2xx to its INVITE, which is repeated until the ACK (RFC 3261, 13.3.1.4). */
 export const answered = (base: Base, key: string, response: Response, now: number): Established => {
   const { timing } = base
@@ -87,11 +102,9 @@ export const answered = (base: Base, key: string, response: Response, now: numbe
       interval: timing.t1,
       isFirst: true
     },
-    offered: undefined,
+    ...initial,
     ack: undefined,
-    isRefreshing: false,
-    hangsUp: false,
-    requests: 0
+    ownsCallId: false
   }
   return withSession(fresh, base.timer, now)
 }
@@ -104,11 +117,9 @@ export const confirmed = (base: Base, ack: Request, now: number): Established =>
       state: "talking",
       timers: {},
       unacknowledged: undefined,
-      offered: undefined,
+      ...initial,
       ack,
-      isRefreshing: false,
-      hangsUp: false,
-      requests: 0
+      ownsCallId: true
     },
     base.timer,
     now

@@ -1,6 +1,7 @@
 import * as Message from "../message/Message.ts"
 import * as Dialog from "./Dialog.ts"
 import { contactHeaders, type Established, hangUp, none, reply, type Step, send, withSession } from "./Established.ts"
+import { pauseMs } from "./Glare.ts"
 import { event, type Output } from "./Output.ts"
 import * as SessionTimer from "./SessionTimer.ts"
 
@@ -21,7 +22,7 @@ export type Command =
 /** One offer at a time (RFC 3264, 4). The INVITE refreshes the session too, where that is ours to do. */
 const offer = (is: Established, sdp: Uint8Array, now: number): Step => {
   if (is.isRefreshing || is.offered !== undefined || is.unacknowledged !== undefined) {
-    return [is, [event({ _tag: "OfferRefused", status: 491 })]]
+    return [is, [event({ _tag: "OfferRefused", againMs: pauseMs(is.ownsCallId, is.salt, now) })]]
   }
   const { timer } = is
   const isOurs = timer?.isOurs === true
@@ -44,7 +45,7 @@ export const command = (is: Established, given: Command, now: number): Step => {
       { name: "refer-to", value: `<${given.target}>` },
       { name: "referred-by", value: `<${given.by}>` }
     ]
-    return send(is, "REFER", { headers })
+    return send({ ...is, refer: is.dialog.localNumber + 1 }, "REFER", { headers })
   }
   if (given._tag === "Probe") {
     // Before its ACK the caller may not know the dialog; the ACK then is the sign that it is there.

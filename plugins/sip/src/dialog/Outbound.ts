@@ -3,6 +3,7 @@ import * as Message from "../message/Message.ts"
 import { type Timers, type Timing, without } from "../transaction/Timing.ts"
 import { type Account, authorized, credentialsOf, noCredentials, type SentCredentials } from "./Account.ts"
 import * as Dialog from "./Dialog.ts"
+import * as EarlyDialogs from "./EarlyDialogs.ts"
 import * as Established from "./Established.ts"
 import { event, type Output } from "./Output.ts"
 import * as SessionTimer from "./SessionTimer.ts"
@@ -26,20 +27,11 @@ export interface Outbound {
   /** `asked`: cancel as soon as that is possible. `sent`: CANCEL was sent. */
   readonly canceling: "no" | "asked" | "sent"
   /** The dialogs of provisional responses by the peer's tag. */
-  readonly early: ReadonlyArray<Early>
+  readonly early: EarlyDialogs.EarlyDialogs
   /** An UPDATE of the peer with an offer that was not answered yet. */
   readonly offered: { readonly key: string; readonly request: Request } | undefined
   /** Our last description. */
   readonly sdp: Uint8Array
-}
-
-/** An early dialog (RFC 3261, 12.1). */
-interface Early {
-  readonly dialog: Dialog.Dialog
-  /** The number of the last reliable response; undefined: none yet. */
-  readonly number: number | undefined
-  /** The last description of the peer: an answer that a 200 does not have to repeat (RFC 3262, 5). */
-  readonly sdp: Uint8Array | undefined
 }
 
 export type Next =
@@ -93,37 +85,31 @@ const again = (is: Outbound, invite: Request, credentials = is.credentials): Ste
   )
 }
 
-const descriptionOf = (response: Response): Uint8Array | undefined =>
-  response.body.length > 0 && Message.contentType(response) === "application/sdp" ? response.body : undefined
-
-/** The PRACK of a reliable provisional response; undefined: it is none, or a repetition, or out of order (RFC 3262, 4). */
-const prack = (is: Outbound, response: Response): readonly [Outbound, ReadonlyArray<Output>] | "drop" => {
-  const dialog = Dialog.ofResponse(is.invite, response)
-  const at = is.early.findIndex((each) => each.dialog.remoteTag === dialog.remoteTag)
-  const known = is.early[at]
-  const sdp = descriptionOf(response) ?? known?.sdp
-  const withEntry = (entry: Early): Outbound => ({
-    ...is,
-    early: at < 0 ? [...is.early, entry].slice(-16) : is.early.map((each, index) => (index === at ? entry : each))
-  })
-  const rseq = Number(Message.header(response, "rseq") ?? Number.NaN)
-  const isReliable = Message.tokens(response, "require").includes("100rel") && Number.isInteger(rseq)
-  if (!isReliable) return [withEntry({ dialog, number: undefined, ...known, sdp }), []]
-  if (known?.number !== undefined && rseq !== known.number + 1) return "drop"
-  const rack = `${rseq} ${Message.cseq(response)?.number ?? 0} INVITE`
-  const [next, request] = Dialog.request(known?.dialog ?? dialog, "PRACK", { headers: [{ name: "rack", value: rack }] })
-  return [withEntry({ dialog: next, number: rseq, sdp }), [{ _tag: "Request", id: `PRACK-${rseq}`, request }]]
-}
-
 const proceeded = (is: Outbound, response: Response, now: number): Step => {
   const proceeding = { ...is, isProceeding: true }
   if (is.canceling === "asked") return cancel({ ...proceeding, canceling: "no" }, now)
   if (response.status === 100 || Message.tag(response, "to") === undefined) return stays(proceeding)
-  const acknowledged = prack(proceeding, response)
-  if (acknowledged === "drop") return stays(proceeding)
-  const [next, outputs] = acknowledged
-  if (is.canceling === "sent") return stays(next, ...outputs)
-  return stays(next, ...outputs, event({ _tag: "Ringing", status: response.status, sdp: descriptionOf(response) }))
+  const taken = EarlyDialogs.received(is.early, is.invite, response)
+  if (taken === "drop") return stays(proceeding)
+  const { early, isRepeated, outputs } = taken
+  const next = { ...proceeding, early }
+  if (is.canceling === "sent" || isRepeated) return stays(next, ...outputs)
+  const sdp = Message.description(response)
+  return stays(next, ...outputs, event({ _tag: "Ringing", status: response.status, sdp }))
+}
+
+/** A response to a PRACK: a challenge gets credentials. A PRACK that fails changes nothing else: the peer repeats or gives up. */
+const pracked = (is: Outbound, sent: Request, received: Response): Step => {
+  const known = EarlyDialogs.ofSent(is.early, sent)
+  const { status } = received
+  if (status < 300 || known === undefined) return stays(is)
+  const number = known.dialog.localNumber + 1
+  const isChallenged = status === 401 || status === 407
+  const authenticated = isChallenged ? authorized(is, sent, received, number) : undefined
+  if (authenticated === undefined) return stays({ ...is, early: EarlyDialogs.prackFailed(is.early, sent) })
+  const [request, credentials] = authenticated
+  const early = EarlyDialogs.updated(is.early, { ...known, dialog: { ...known.dialog, localNumber: number } })
+  return stays({ ...is, early, credentials }, { _tag: "Request", id: `PRACK-${number}`, request })
 }
 
 /** An unwanted dialog is acknowledged and ended at once. */
@@ -146,7 +132,7 @@ const succeeded = (is: Outbound, response: Response, now: number): Step => {
     ]
   }
   const early = is.early.find(({ dialog }) => dialog.remoteTag === Message.tag(response, "to"))
-  const sdp = response.body.length > 0 ? response.body : early?.sdp
+  const sdp = Message.description(response) ?? early?.sdp
   if (sdp === undefined) {
     return [
       over,
@@ -186,6 +172,7 @@ const succeeded = (is: Outbound, response: Response, now: number): Step => {
 /** A response to the INVITE. */
 export const response = (is: Outbound, sent: Request, received: Response, now: number): Step => {
   const { reason, status } = received
+  if (sent.method === "PRACK") return pracked(is, sent, received)
   if (sent.method !== "INVITE" || Message.cseq(sent)?.number !== Message.cseq(is.invite)?.number) return stays(is)
   if (status < 200) return proceeded(is, received, now)
   if (status < 300) return succeeded(is, received, now)
@@ -228,7 +215,7 @@ export const request = (is: Outbound, received: Request, key: string): Step => {
     if (!isComplete || is.offered !== undefined) return stays(is, respond(491, "Request Pending"))
     return stays({ ...is, offered: { key, request: received } }, event({ _tag: "Offered", key, sdp: received.body }))
   }
-  if (received.method === "INFO" || received.method === "NOTIFY") return stays(is, respond(200, "OK"))
+  if (received.method === "INFO") return stays(is, respond(200, "OK"))
   return stays(is, respond(481, "Call/Transaction Does Not Exist"))
 }
 
@@ -255,8 +242,9 @@ export const answer = (is: Outbound, key: string, sdp: Uint8Array | undefined): 
   return stays({ ...settled, early, sdp }, { _tag: "Respond", key, response })
 }
 
-/** No response came to the INVITE. A PRACK that fails changes nothing: the peer gives up by itself. */
+/** No response came to the INVITE, or to a PRACK. */
 export const failed = (is: Outbound, sent: Request, reason: "timeout" | "transport"): Step => {
+  if (sent.method === "PRACK") return stays({ ...is, early: EarlyDialogs.prackFailed(is.early, sent) })
   if (sent.method !== "INVITE") return stays(is)
   const [status, text] =
     reason === "timeout" ? ([408, "no response to INVITE"] as const) : ([503, "the INVITE could not be sent"] as const)

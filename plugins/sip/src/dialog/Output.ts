@@ -23,9 +23,14 @@ export type CallEvent =
   | { readonly _tag: "Offered"; readonly key: string; readonly sdp: Uint8Array | undefined }
   /** The answer to our description that was sent again. */
   | { readonly _tag: "Refreshed"; readonly sdp: Uint8Array }
-  /** The peer refused our offer in the call, or it could not be sent now: with 491 it may be made again later. */
-  | { readonly _tag: "OfferRefused"; readonly status: number }
+  /**
+   * The peer refused our offer in the call, or it could not be sent now. `againMs`: the offers of both sides have met, and
+   * ours may be made again after so many ms; undefined: it may not.
+   */
+  | { readonly _tag: "OfferRefused"; readonly againMs: number | undefined }
   | { readonly _tag: "Digit"; readonly digit: string }
+  /** The peer has answered our INFO with a digit. */
+  | { readonly _tag: "DigitAnswered" }
   /** The peer has answered a probe. */
   | { readonly _tag: "Alive" }
   /** A response to our REFER, or its NOTIFY: the status of the transfer. */

@@ -3,6 +3,7 @@ import * as Message from "../message/Message.ts"
 import { authorized, credentialsOf } from "./Account.ts"
 import * as Dialog from "./Dialog.ts"
 import { type Established, end, none, type Step, withSession } from "./Established.ts"
+import { pauseMs } from "./Glare.ts"
 import { event } from "./Output.ts"
 import * as SessionTimer from "./SessionTimer.ts"
 
@@ -13,7 +14,8 @@ const refreshedBy = (is: Established, sent: Request, response: Response, now: nu
   if (sent.method !== "INVITE") return [refreshed, none]
   const done = { ...refreshed, sdp: sent.body }
   const ack = Dialog.ack(done.dialog, Message.cseq(sent)?.number ?? 0, { headers: credentialsOf(sent) })
-  const answered = response.body.length === 0 ? [] : [event({ _tag: "Refreshed", sdp: response.body })]
+  const sdp = Message.description(response)
+  const answered = sdp === undefined ? [] : [event({ _tag: "Refreshed", sdp })]
   return [{ ...done, ack }, [{ _tag: "Request", id: "ACK", request: ack }, ...answered]]
 }
 
@@ -28,13 +30,17 @@ export const response = (is: Established, sent: Request, received: Response, now
       const [again, credentials] = authenticated
       const id = `${sent.method}-${is.requests}`
       const dialog = { ...is.dialog, localNumber: number }
-      return [{ ...is, dialog, credentials, requests: is.requests + 1 }, [{ _tag: "Request", id, request: again }]]
+      const next = { ...is, dialog, credentials, requests: is.requests + 1 }
+      return [next, [{ _tag: "Request", id, request: again }]]
     }
   }
   if (sent.method === "BYE") return end(is, none, { cause: "local" })
   if (sent.method === "REFER") {
-    return [is, [event({ _tag: "Transfer", status, reason: received.reason, from: "refer" })]]
+    const next = status < 300 ? is : { ...is, refer: undefined }
+    return [next, [event({ _tag: "Transfer", status, reason: received.reason, from: "refer" })]]
   }
+  // Of a provisional response to our INVITE, which has been answered since.
+  if (sent.method === "PRACK") return [is, none]
   const isRefresh = sent.method === "INVITE" || sent.method === "UPDATE"
   if (isRefresh && status < 300) return refreshedBy(is, sent, received, now)
   // These two end the dialog (RFC 5057, 5.1); others end only the transaction.
@@ -42,17 +48,21 @@ export const response = (is: Established, sent: Request, received: Response, now
     return end(is, none, { cause: "failed", code: String(status), reason: received.reason })
   }
   if (sent.method === "OPTIONS") return [is, [event({ _tag: "Alive" })]]
+  if (sent.method === "INFO") return [is, [event({ _tag: "DigitAnswered" })]]
   if (!isRefresh) return [is, none]
-  // Another try before the session expires; 491 asks for a pause (RFC 3261, 14.1).
-  const pause = status === 491 ? 3000 : 10_000
-  const refused = sent.method === "INVITE" ? [event({ _tag: "OfferRefused", status })] : none
-  return [{ ...is, isRefreshing: false, timers: { ...is.timers, session: now + pause } }, refused]
+  // Another try before the session expires.
+  const againMs = status === 491 ? pauseMs(is.ownsCallId, is.salt, now) : undefined
+  const refused = sent.method === "INVITE" ? [event({ _tag: "OfferRefused", againMs })] : none
+  return [{ ...is, isRefreshing: false, timers: { ...is.timers, session: now + (againMs ?? 10_000) } }, refused]
 }
 
 /** No response came to a request of ours in the call. */
 export const failed = (is: Established, sent: Request, reason: string): Step => {
   if (is.state === "ended") return [is, none]
   if (sent.method === "BYE") return end(is, none, { cause: "local" })
-  if (sent.method === "REFER") return [is, [event({ _tag: "Transfer", status: 408, reason, from: "refer" })]]
+  if (sent.method === "REFER") {
+    return [{ ...is, refer: undefined }, [event({ _tag: "Transfer", status: 408, reason, from: "refer" })]]
+  }
+  if (sent.method === "PRACK") return [is, none]
   return end(is, none, { cause: "failed", code: "408", reason: `no response to ${sent.method}: ${reason}` })
 }

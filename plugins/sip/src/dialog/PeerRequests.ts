@@ -25,7 +25,7 @@ const offered = (is: Established, key: string, request: Request): Step => {
     const headers = [{ name: "min-se", value: String(SessionTimer.leastSeconds) }]
     return reply(is, key, request, 422, "Session Interval Too Small", { headers })
   }
-  const sdp = request.body.length === 0 ? undefined : request.body
+  const sdp = Message.description(request)
   return [{ ...is, offered: { key, request } }, [event({ _tag: "Offered", key, sdp })]]
 }
 
@@ -38,12 +38,35 @@ const updated = (is: Established, key: string, request: Request, now: number): S
   return reply(asked === undefined ? is : withSession(is, asked, now), key, request, 200, "OK", { headers })
 }
 
-const notified = (is: Established, key: string, request: Request): Step => {
-  const [next, outputs] = reply(is, key, request, 200, "OK")
+const isTerminated = (request: Request): boolean =>
+  /^terminated\b/i.test(Message.header(request, "subscription-state") ?? "")
+
+/**
+ * The status of a transfer in a NOTIFY. A subscription that ends without a final status has no result any more (RFC 3515,
+ * 2.4.7): the transfer has failed.
+ */
+const transferIn = (request: Request): { readonly status: number; readonly reason: string } | undefined => {
   const fragment = /^SIP\/2\.0 (\d{3}) ?([^\r\n]*)/.exec(Buffer.from(request.body).toString("utf8"))
-  if (fragment === null) return [next, outputs]
-  const { 1: status = "", 2: reason = "" } = fragment
-  return [next, [...outputs, event({ _tag: "Transfer", status: Number(status), reason, from: "notify" })]]
+  const status = Number(fragment?.[1] ?? 100)
+  if (isTerminated(request) && status < 200) return { status: 500, reason: "the transfer ended without a result" }
+  return fragment === null ? undefined : { status, reason: fragment[2] ?? "" }
+}
+
+const notified = (is: Established, key: string, request: Request): Step => {
+  const [name, ...params] = (Message.header(request, "event") ?? "refer").split(";").map((each) => each.trim())
+  if (is.refer === undefined || name?.toLowerCase() !== "refer") {
+    return reply(is, key, request, 481, "Subscription does not exist")
+  }
+  const ok = (next: Established): Step => reply(next, key, request, 200, "OK")
+  // Its id is the number of the REFER (RFC 3515, 2.4.6): one before the last.
+  const id = Number(params.find((each) => each.startsWith("id="))?.slice(3) ?? Number.NaN)
+  if (id < is.refer) return ok(is)
+  const [next, outputs] = ok(isTerminated(request) ? { ...is, refer: undefined } : is)
+  const transfer = transferIn(request)
+  return [
+    next,
+    transfer === undefined ? outputs : [...outputs, event({ _tag: "Transfer", ...transfer, from: "notify" })]
+  ]
 }
 
 /** A request of the peer in the call, with the key of its transaction. */
@@ -90,7 +113,7 @@ export const acknowledged = (is: Established, ack: Request): Step => {
   const { unacknowledged } = is
   if (unacknowledged === undefined || Message.cseq(ack)?.number !== unacknowledged.number) return [is, none]
   const next = { ...is, unacknowledged: undefined, timers: without(is.timers, "repeat", "noAck") }
-  const sdp = ack.body.length === 0 ? undefined : ack.body
+  const sdp = Message.description(ack)
   const outputs = [event({ _tag: "Confirmed", sdp })]
   if (!is.hangsUp) return [next, outputs]
   const [ending, more] = hangUp(next, "normal clearing")

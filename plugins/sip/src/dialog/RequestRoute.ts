@@ -31,6 +31,8 @@ export const isFromPeerOf = (calls: CallTable, id: string, request: Request): bo
 }
 
 const ofInvite = (calls: CallTable, invite: Request): RequestRoute => {
+  const contacts = Message.addresses(invite, "contact")
+  if (contacts === undefined || contacts.length === 0) return respond(400, "There is no header contact with an address")
   // The same request over two ways (RFC 3261, 8.2.2.2).
   if (calls.isMerged(invite)) return respond(482, "Loop Detected")
   const replaces = Replaces.of(invite)

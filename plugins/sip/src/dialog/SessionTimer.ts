@@ -24,12 +24,15 @@ export const parse = (
   return { seconds: Number(match[1]), refresher: refresher === "uac" || refresher === "uas" ? refresher : undefined }
 }
 
-/** The interval that a request of the peer asks for, as it will be answered; `tooSmall`: to be refused with 422. */
+/**
+ * The interval that a request of the peer asks for, as it will be answered; `tooSmall`: to be refused with 422. Without
+ * `Supported: timer` an interval can be neither refused nor raised (RFC 4028, 9): one that is too small is left out.
+ */
 export const answered = (request: AnyMessage): SessionTimer | "tooSmall" | undefined => {
   const asked = parse(request)
   const isSupported = Message.tokens(request, "supported").includes("timer")
   if (asked === undefined) return undefined
-  if (asked.seconds < leastSeconds) return isSupported ? "tooSmall" : { seconds: leastSeconds, isOurs: true }
+  if (asked.seconds < leastSeconds) return isSupported ? "tooSmall" : undefined
   return { seconds: asked.seconds, isOurs: asked.refresher === "uas" || !isSupported }
 }
 

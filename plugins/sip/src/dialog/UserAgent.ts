@@ -1,3 +1,4 @@
+import * as Body from "../message/Body.ts"
 import { contact as ownContact } from "../message/Contact.ts"
 import type { Headers, Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
@@ -60,7 +61,7 @@ export class UserAgent {
     const parsed = Parser.parse(bytes, isReliable(peer))
     if (parsed._tag === "Ignored") return []
     if (parsed._tag === "Message") {
-      const { message } = parsed
+      const message = Body.plain(parsed.message)
       const received = message._tag === "Request" ? withSource(message, peer) : message
       return this.#run(this.#transactions.receive(received, peer, now), now)
     }

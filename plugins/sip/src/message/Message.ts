@@ -130,13 +130,19 @@ export const cseq = (message: Message): CSeq | undefined => parseCSeq(header(mes
 export const callId = (message: Message): string => header(message, "call-id") ?? ""
 
 /** The media type of the body in lower case, without parameters: `application/sdp`. */
-export const contentType = (message: Message): string | undefined =>
+export const contentType = (message: { readonly headers: Headers }): string | undefined =>
   header(message, "content-type")
     ?.split(";", 1)[0]
     ?.toLowerCase()
     .split("/")
     .map((part) => part.trim())
     .join("/")
+
+/** The session description in the body; undefined: there is none. A body without a type counts as one. */
+export const description = (message: Message): Uint8Array | undefined => {
+  const type = contentType(message)
+  return message.body.length > 0 && (type === undefined || type === "application/sdp") ? message.body : undefined
+}
 
 /** The tag of From or To; undefined when there is none. */
 export const tag = (message: Message, name: "from" | "to"): string | undefined =>

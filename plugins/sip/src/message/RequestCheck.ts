@@ -1,3 +1,4 @@
+import { bodyTypes } from "./Body.ts"
 import type { Request } from "./Message.ts"
 import * as Message from "./Message.ts"
 import * as Uri from "./Uri.ts"
@@ -27,15 +28,6 @@ export interface Refusal {
   readonly status: number
   readonly reason: string
   readonly headers: Message.Headers
-}
-
-const bodyTypes: { readonly [method: string]: ReadonlyArray<string> } = {
-  INVITE: ["application/sdp"],
-  UPDATE: ["application/sdp"],
-  PRACK: ["application/sdp"],
-  ACK: ["application/sdp"],
-  INFO: ["application/dtmf-relay", "application/dtmf"],
-  NOTIFY: ["message/sipfrag"]
 }
 
 const isAccepted = (accepted: ReadonlyArray<string>): boolean =>

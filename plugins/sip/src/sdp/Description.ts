@@ -25,6 +25,8 @@ export interface Section {
   readonly formats: string
   /** Without brackets; null when the section has none that is usable. */
   readonly address: string | null
+  /** What its line `c=` has instead of an IP address; undefined: nothing. Host names are not supported. */
+  readonly hostName: string | undefined
   readonly direction: Direction
   /** In the order of preference; payload types that have no known name are left out. */
   readonly codecs: ReadonlyArray<OfferedCodec>
@@ -67,11 +69,12 @@ const within = (value: unknown, least: number, most: number): number | undefined
 const isDirection = (value: unknown): value is Direction =>
   value === "sendrecv" || value === "sendonly" || value === "recvonly" || value === "inactive"
 
-/** The address of a `c=` line. `0.0.0.0` and `::` are kept: they mean hold (RFC 3264, 8.4). */
-const addressOf = (connection: unknown): string | undefined => {
-  if (typeof connection !== "object" || connection === null || !("ip" in connection)) return undefined
-  const text = String(connection.ip).split("/", 1)[0] ?? ""
-  return isIP(text) === 0 ? undefined : text
+/** The address of a `c=` line, or its host name. `0.0.0.0` and `::` are kept: they mean hold (RFC 3264, 8.4). */
+const placeOf = (connection: unknown): Pick<Section, "address" | "hostName"> => {
+  const isThere = typeof connection === "object" && connection !== null && "ip" in connection
+  const text = isThere ? (String(connection.ip).split("/", 1)[0] ?? "") : ""
+  if (isIP(text) !== 0) return { address: text, hostName: undefined }
+  return { address: null, hostName: text === "" ? undefined : text.slice(0, 100) }
 }
 
 type Parsed = ReturnType<typeof parseSdp>
@@ -100,13 +103,12 @@ const sectionOf = (session: Parsed, media: Parsed["media"][number], lines: strin
   if (port === undefined || typeof media.type !== "string" || typeof media.protocol !== "string") return undefined
   const formats = String(media.payloads ?? "")
   const own: unknown = media.direction ?? ("direction" in session ? session.direction : undefined)
-  const ownAddress = media.connection === undefined ? addressOf(session.connection) : addressOf(media.connection)
   return {
     type: media.type,
     protocol: media.protocol,
     port,
     formats,
-    address: ownAddress ?? null,
+    ...placeOf(media.connection ?? session.connection),
     direction: isDirection(own) ? own : "sendrecv",
     codecs: codecsOf(media, formats),
     ptime: within(media.ptime, 1, 1000),
@@ -124,8 +126,8 @@ export const parse = (body: Uint8Array): Description | undefined => {
   if (!/^v=0\r?\n/.test(text) || !/^o=\S+ \S+ \d+ IN IP[46] \S+ *\r?$/m.test(text)) return undefined
   let session: Parsed
   try {
-    // One port may be written with its count.
-    session = parseSdp(text.replace(/^(m=\S+ \d+)\/1 /gm, "$1 "))
+    // The first port of several (RFC 8866, 5.14) is ours.
+    session = parseSdp(text.replace(/^(m=\S+ \d+)\/[1-9]\d{0,4} /gm, "$1 "))
   } catch {
     return undefined
   }

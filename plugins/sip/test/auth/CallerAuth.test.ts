@@ -79,7 +79,7 @@ describe("CallerAuth", () => {
       const { auth } = setUp()
       const challenge = challengeIn(auth.admit(request("INVITE"), peer, 0), algorithm)
       expect(challenge.stale).toBe(false)
-      expect(auth.admit(answering(challenge, "INVITE"), peer, 1000)).toEqual({ _tag: "Pass" })
+      expect(auth.admit(answering(challenge, "INVITE"), peer, 1000)).toEqual({ _tag: "Pass", user: "anna" })
       const replayed = auth.admit(answering(challenge, "INVITE"), peer, 2000)
       expect(challengeIn(replayed, algorithm).stale).toBe(true)
       const late = answering(challenge, "INVITE", { count: 2 })
@@ -136,8 +136,8 @@ describe("CallerAuth", () => {
       expect(statusOf(tried)).toBe(401)
     }
     expect(auth.admit(answering(challenge, "INVITE"), peer, 10_000)).toMatchObject({ _tag: "Drop" })
-    expect(auth.admit(answering(challenge, "INVITE"), peerAt("192.0.2.10"), 10_000)).toEqual({ _tag: "Pass" })
-    expect(auth.admit(answering(challenge, "INVITE", { count: 2 }), peer, 40_000)).toEqual({ _tag: "Pass" })
+    expect(auth.admit(answering(challenge, "INVITE"), peerAt("192.0.2.10"), 10_000)).toMatchObject({ _tag: "Pass" })
+    expect(auth.admit(answering(challenge, "INVITE", { count: 2 }), peer, 40_000)).toMatchObject({ _tag: "Pass" })
   })
 
   it("registers phones, and answers a retransmission of REGISTER as before", () => {

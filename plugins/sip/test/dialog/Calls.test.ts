@@ -3,62 +3,8 @@ import * as fc from "fast-check"
 import * as Digest from "../../src/auth/Digest.ts"
 import * as Message from "../../src/message/Message.ts"
 import { serialize } from "../../src/message/Serializer.ts"
-import { dial, type Node, sdp, VirtualNetwork } from "./VirtualNetwork.ts"
-
-const setUp = (fate?: VirtualNetwork["fate"]) => {
-  const network = new VirtualNetwork(fate)
-  return { network, caller: network.node("192.0.2.10"), callee: network.node("192.0.2.20") }
-}
-
-type Command = Parameters<Node["agent"]["command"]>[1]
-
-const command = (network: VirtualNetwork, node: Node, given: Command, call = node.incoming[0]?.call ?? "call"): void =>
-  network.perform(node, node.agent.command(call, given, network.now))
-
-const tags = (node: Node): ReadonlyArray<string> => node.events.map(([, { _tag }]) => _tag)
-
-/** Dials, and answers at once. */
-const connected = (fate?: VirtualNetwork["fate"]) => {
-  const parts = setUp(fate)
-  const { callee, caller, network } = parts
-  dial(network, caller, callee)
-  network.run(100)
-  command(network, callee, { _tag: "Answer", sdp: sdp(5000) })
-  network.run(100)
-  return parts
-}
-
-const sentBy = (network: VirtualNetwork, node: Node): ReadonlyArray<string> =>
-  network.sent.flatMap(([, from, what]) => (from === node.address ? [what] : []))
-
-const last = (network: VirtualNetwork, method: string): Message.Message => {
-  const found = network.messages.findLast((each) => Message.cseq(each)?.method === method)
-  if (found === undefined) throw new Error(`no ${method}`)
-  return found
-}
-
-/** Sends a request of the callee's dialog that its user agent would not send by itself. */
-const injected = (
-  network: VirtualNetwork,
-  given: Partial<Message.Request>,
-  from: Node,
-  to: Node,
-  cseq: string
-): void => {
-  const ack = network.messages.find((each): each is Message.Request => each._tag === "Request" && each.method === "ACK")
-  if (ack === undefined) throw new Error("no ACK")
-  const request: Message.Request = {
-    ...ack,
-    ...given,
-    headers: [
-      { name: "via", value: `SIP/2.0/UDP ${from.address}:5060;branch=z9hG4bKinjected${cseq.replace(" ", "")}` },
-      ...ack.headers.filter(({ name }) => name !== "via" && name !== "cseq"),
-      { name: "cseq", value: cseq },
-      ...(given.headers ?? [])
-    ]
-  }
-  network.inject(serialize(request), from.address, to.address)
-}
+import { command, connected, injected, last, sentBy, setUp, tags } from "./ConnectedCall.ts"
+import { dial, sdp, VirtualNetwork } from "./VirtualNetwork.ts"
 
 describe("A call", () => {
   it("rings, is answered, acknowledged and ended by the callee", () => {
@@ -259,28 +205,6 @@ describe("A call", () => {
     expect(last(network, "INFO")).toMatchObject({ status: 200 })
   })
 
-  it("transfers with REFER and reports what NOTIFY says, and declines a REFER of the peer", () => {
-    const { callee, caller, network } = connected()
-    command(network, callee, { _tag: "Refer", target: "sip:+4940@192.0.2.10", by: "sip:+4930@192.0.2.20" })
-    network.run(50)
-    expect(callee.events.at(-1)?.[1]).toEqual({ _tag: "Transfer", status: 603, reason: "Decline", from: "refer" })
-    const fragment = (line: string) => ({
-      method: "NOTIFY",
-      headers: [
-        { name: "content-type", value: "message/sipfrag" },
-        { name: "event", value: "refer" }
-      ],
-      body: Buffer.from(`${line}\r\n`)
-    })
-    injected(network, fragment("SIP/2.0 180 Ringing"), caller, callee, "60 NOTIFY")
-    injected(network, fragment("SIP/2.0 200 OK"), caller, callee, "61 NOTIFY")
-    network.run(50)
-    expect(callee.events.slice(-2).map(([, event]) => event)).toMatchObject([
-      { _tag: "Transfer", status: 180, from: "notify" },
-      { _tag: "Transfer", status: 200, from: "notify" }
-    ])
-  })
-
   it("answers 481 to requests of dialogs that it does not know, and to other tags of one that it knows", () => {
     const { callee, caller, network } = connected()
     injected(network, { method: "BYE", headers: [] }, caller, callee, "70 BYE")
@@ -298,17 +222,6 @@ describe("A call", () => {
     command(network, caller, { _tag: "Hangup", reason: "x" }, "call")
     network.run(50)
     expect([caller.agent.size, callee.agent.size]).toEqual([0, 0])
-  })
-
-  it("is refreshed by the side that must, and hung up when the refresh does not come (RFC 4028)", () => {
-    const { callee, caller, network } = connected()
-    network.run(1_000_000)
-    expect(sentBy(network, caller).filter((what) => what === "UPDATE").length).toBe(1)
-    expect([caller.agent.size, callee.agent.size]).toEqual([1, 1])
-    network.fate = () => []
-    network.run(4_000_000)
-    expect([caller.agent.size, callee.agent.size]).toEqual([0, 0])
-    expect(callee.events.at(-1)?.[1]).toMatchObject({ _tag: "Ended" })
   })
 
   it("counts the calls of an IPv6 /64 network as those of one source", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import type { Account } from "../../src/dialog/Account.ts"
 import * as Dialog from "../../src/dialog/Dialog.ts"
 import * as Message from "../../src/message/Message.ts"
 import { serialize } from "../../src/message/Serializer.ts"
@@ -7,11 +8,11 @@ import { dial, sdp, VirtualNetwork } from "./VirtualNetwork.ts"
 const [us, phone] = ["192.0.2.10", "192.0.2.20"]
 
 /** A call of ours to a phone whose responses the test writes. `isLost`: whether a message of ours is lost. */
-const placed = (isLost: (message: Message.Message) => boolean = () => false) => {
+const placed = (isLost: (message: Message.Message) => boolean = () => false, account?: Account) => {
   const network = new VirtualNetwork((message) => (isLost(message) ? [] : [1]))
   const caller = network.node(us)
   // Its datagrams go nowhere: what we send is read from the network's record.
-  dial(network, caller, { ...caller, address: phone })
+  dial(network, caller, { ...caller, address: phone }, account)
   const invite = network.messages[0]
   if (invite?._tag !== "Request") throw new Error("no INVITE")
   const contact = { name: "contact", value: `<sip:phone@${phone}:5060>` }
@@ -27,8 +28,8 @@ const placed = (isLost: (message: Message.Message) => boolean = () => false) => 
     network.inject(serialize(response), phone, us)
     network.run(10)
   }
-  const answerTo = (request: Message.Request, status: number): void => {
-    network.inject(serialize(Dialog.respond(request, status, "R", "phone")), phone, us)
+  const answerTo = (request: Message.Request, status: number, headers: Message.Headers = []): void => {
+    network.inject(serialize(Dialog.respond(request, status, "R", "phone", { headers })), phone, us)
     network.run(10)
   }
   const requests = (method: string): ReadonlyArray<Message.Request> =>
@@ -82,6 +83,47 @@ describe("A reliable provisional response to our INVITE", () => {
     answerTo(first(requests("PRACK")), 200)
     network.run(60_000)
     expect(requests("PRACK")).toHaveLength(4)
+  })
+
+  it("whose PRACK is challenged gets it again with credentials and the next number", () => {
+    const { answerTo, caller, network, racks, requests, respond } = placed(undefined, { username: "u", password: "p" })
+    respond(183, 7, sdp(5000))
+    const challenge = { name: "www-authenticate", value: 'Digest realm="r", nonce="n", qop="auth"' }
+    answerTo(first(requests("PRACK")), 401, [challenge])
+    expect(racks()).toEqual(["7 1 INVITE", "7 1 INVITE"])
+    const again = requests("PRACK")[1]
+    if (again === undefined) throw new Error("no second PRACK")
+    expect(Message.header(again, "authorization")).toContain('username="u"')
+    expect(Message.cseq(again)?.number).toBe(3)
+    answerTo(again, 200)
+    respond(200, undefined, sdp(5000))
+    network.perform(caller, caller.agent.command("call", { _tag: "Hangup", reason: "done" }, network.now))
+    expect(Message.cseq(first(requests("BYE")))?.number).toBe(4)
+  })
+
+  it("that is repeated after its PRACK has failed is acknowledged again, and reported once", () => {
+    for (const refuses of [true, false]) {
+      const { answerTo, network, requests, respond, tags } = placed()
+      respond(183, 7, sdp(5000))
+      if (refuses) answerTo(first(requests("PRACK")), 500)
+      else network.run(40_000)
+      const before = requests("PRACK").length
+      respond(183, 7, sdp(5000))
+      const again = requests("PRACK").slice(before)
+      expect(again.map((each) => [Message.header(each, "rack"), Message.cseq(each)?.number])).toEqual([
+        ["7 1 INVITE", 3]
+      ])
+      expect(tags()).toEqual(["Ringing"])
+    }
+  })
+
+  it("whose PRACK is refused after the answer does not end the call", () => {
+    const { answerTo, caller, network, requests, respond } = placed()
+    respond(183, 7, sdp(5000))
+    respond(200, undefined, sdp(5000))
+    answerTo(first(requests("PRACK")), 481)
+    network.run(1000)
+    expect(caller.agent.size).toBe(1)
   })
 
   it("whose PRACK is never answered, or refused, does not hinder the answer", () => {

@@ -150,6 +150,18 @@ describe("An INVITE", () => {
     expect([node.incoming.length, node.agent.size]).toEqual([1, 1])
   })
 
+  it("without a Contact, or with * there, gets 400 and begins no call (RFC 3261, 8.1.1.8)", () => {
+    const { answersTo, node } = setUp()
+    const invite = request("INVITE")
+    const others = invite.headers.filter(({ name }) => name !== "contact")
+    const [without] = answersTo({ ...invite, headers: others })
+    expect(without).toMatchObject({ status: 400, reason: expect.stringContaining("contact") })
+    const star = request("INVITE", [], "star")
+    const headers = star.headers.map((each) => (each.name === "contact" ? { ...each, value: "*" } : each))
+    expect(statuses(answersTo({ ...star, headers }))).toEqual([400])
+    expect(node.incoming).toEqual([])
+  })
+
   it("with Max-Forwards 0 is taken: it has arrived, and 483 is for those who would forward it (RFC 4475, 3.3.11)", () => {
     const { answersTo, node } = setUp()
     expect(statuses(answersTo(request("INVITE", [{ name: "max-forwards", value: "0" }])))).toEqual([100])

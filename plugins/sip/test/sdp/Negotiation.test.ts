@@ -33,6 +33,11 @@ const agreed = (peer: Description.Description, side: Negotiation.Local = local):
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
 describe("Negotiation.agree", () => {
+  it("takes the first port of several (RFC 8866, 5.14)", () => {
+    expect(agreed(described("m=audio 4000/2 RTP/AVP 8")).remote).toEqual({ address: "192.0.2.1", port: 4000 })
+    expect(Description.parse(lines(...head, "m=audio 4000/0 RTP/AVP 8"))).toBeUndefined()
+  })
+
   it("takes the peer's first codec that we have, with its telephone-event, comfort noise, ptime and RTCP", () => {
     const offer = described(
       "m=audio 4000 RTP/AVP 111 96 0 8 13 101 102",
