@@ -16,7 +16,7 @@ describe("calledOf", () => {
     const to = "<sip:+4930@trunk.example>"
     expect(calledOf(invite("sip:+49-30-12@192.0.2.1", { to }), "user")).toBe("+493012")
     expect(calledOf(invite("sip:493012;phone-context=x@192.0.2.1;user=phone", { to }), "user")).toBe("493012")
-    expect(calledOf(invite("sip:4930123456@192.0.2.1", { to }), "user")).toBe("+4930123456")
+    expect(calledOf(invite("sip:49301234567@192.0.2.1", { to }), "user")).toBe("+49301234567")
     expect(calledOf(invite("tel:+49-30-12", { to }), "user")).toBe("+493012")
     expect(calledOf(invite("sip:12345@192.0.2.1", { to }), "12345")).toBe("+4930")
     expect(calledOf(invite("sip:user@192.0.2.1", { to }), "user")).toBe("+4930")
@@ -58,7 +58,8 @@ describe("callerOf", () => {
     expect(caller("sip:1-555-010-0200@trunk.example;user=phone")).toBe("+15550100200")
     expect(caller("sip:0015550100200@trunk.example")).toBe("+15550100200")
     expect(caller("tel:15550100200")).toBe("+15550100200")
-    for (const kept of ["101", "5550100", "5550100200", "030123456", "+15550100200"]) expect(caller(`sip:${kept}@x`)).toBe(kept)
+    for (const kept of ["101", "5550100", "5550100200", "030123456", "+15550100200"])
+      expect(caller(`sip:${kept}@x`)).toBe(kept)
   })
 
   it("is a URI without parameters where its user is no number", () => {
