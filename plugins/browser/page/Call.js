@@ -10,7 +10,7 @@ const activities = {
 }
 
 /** What the engine's refusals mean to a person. @type {Record<string, string>} */
-const refusals = {
+export const refusals = {
   busy: "All lines are busy. Try again in a few minutes.",
   declined: "This link has expired or was used as often as it may be. Ask for a new one.",
   unavailable: "The agent does not take calls right now. Try again later."
@@ -27,7 +27,7 @@ export const audioFaults = {
 }
 
 /** @type {Record<string, string>} */
-const reasons = {
+export const reasons = {
   lost: "The network was gone for more than 10 seconds, so the call has ended. Check your connection, and call again.",
   gone: "The server was restarted, so the call has ended. Call again.",
   closed: "The call was closed because of an error. Load this page again.",
@@ -53,6 +53,8 @@ const refusalOf = async (page) => {
  * A call, from the click to its end.
  * @typedef {object} CallEnd
  * @property {string} error what to do; empty: it ended as calls do
+ * @property {boolean} hasStarted false: there was no call, and `error` says why
+ * @property {boolean} isByAgent the agent hung up, or the server, which stops: it says the same of both
  */
 export class Call {
   /**
@@ -68,6 +70,7 @@ export class Call {
     this.audio = undefined
     /** @type {CallConnection | undefined} */
     this.connection = undefined
+    this.isAnswered = false
     this.isOver = false
     this.isMuted = false
     this.status = ""
@@ -119,6 +122,7 @@ export class Call {
       case "ringing":
         return this.show("Ringing …", "connecting")
       case "answered":
+        this.isAnswered = true
         return this.show("Connected", "listening")
       case "activity":
         return this.show(activities[message.activity] ?? "Connected", message.activity)
@@ -137,7 +141,7 @@ export class Call {
       case "refused":
         return this.end(refusals[message.cause] ?? "The call was refused.")
       case "ended":
-        return this.end(reasons[message.reason] ?? "")
+        return this.end(reasons[message.reason] ?? "", message.reason === "agent-hangup")
       default:
     }
   }
@@ -191,18 +195,20 @@ export class Call {
   /** @param {string} digit */
   press(digit) {
     this.connection?.send({ event: "dtmf", digit })
+    // Before the answer nothing takes digits.
+    if (this.isAnswered) this.view.line("keys", "You pressed", digit)
   }
 
   hangUp() {
     this.end("")
   }
 
-  /** @param {string} error what to do; empty: the call has ended as calls do */
-  end(error) {
+  /** @param {string} error what to do; empty: the call has ended as calls do @param {boolean} [isByAgent] */
+  end(error, isByAgent = false) {
     if (this.isOver) return
     this.isOver = true
     this.connection?.hangUp()
     this.audio?.close()
-    this.onEnd({ error })
+    this.onEnd({ error, hasStarted: this.isAnswered || error === "", isByAgent })
   }
 }

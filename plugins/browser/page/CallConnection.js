@@ -12,11 +12,14 @@ const mostWaiting = 64 * 1024
 
 /** The server's close codes. */
 const codes = { protocol: 4400, gone: 4410 }
+/** Close codes of a server, or a proxy, that stops or is restarted. */
+const stopping = [1001, 1012]
 
 /**
  * Why there is no connection any more. `refused`: none was made. `lost`: the network was gone for too long. `gone`: the
- * server does not know the call any more. `closed`: the server closed it.
- * @typedef {"refused" | "lost" | "gone" | "closed"} End
+ * server does not know the call any more. `closed`: the server closed it. `shutdown`: the server stopped and did not
+ * come back in time.
+ * @typedef {"refused" | "lost" | "gone" | "closed" | "shutdown"} End
  */
 
 /**
@@ -51,6 +54,8 @@ export class CallConnection {
     /** @type {number | undefined} */
     this.lostAt = undefined
     this.attemptAt = 0
+    /** The connection was lost because the server stops. */
+    this.isStopping = false
     this.isOver = false
     this.timer = setInterval(() => this.watch(), 250)
     this.connect()
@@ -99,6 +104,7 @@ export class CallConnection {
   /** @param {number} n how many of our messages the server has */
   resumed(n) {
     this.lostAt = undefined
+    this.isStopping = false
     this.acknowledged = this.received
     this.pending = this.pending.filter((message) => message.n > n)
     for (const { text } of this.pending) this.write(text)
@@ -108,6 +114,7 @@ export class CallConnection {
   /** @param {number} code */
   closed(code) {
     this.socket = undefined
+    if (stopping.includes(code)) this.isStopping = true
     if (this.key === undefined) this.end("refused")
     else if (code === codes.gone) this.end("gone")
     else if (code === codes.protocol || code === 1000) this.end("closed")
@@ -124,7 +131,7 @@ export class CallConnection {
   watch() {
     const now = performance.now()
     if (this.lostAt !== undefined) {
-      if (now - this.lostAt >= resumeMs) return this.end("lost")
+      if (now - this.lostAt >= resumeMs) return this.end(this.isStopping ? "shutdown" : "lost")
       const since = now - this.attemptAt
       if (since >= attemptMs || (this.socket === undefined && since >= betweenMs)) this.retry()
       return

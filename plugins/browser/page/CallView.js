@@ -39,13 +39,13 @@ export class CallView {
     byId("error").textContent = text
   }
 
-  /** @param {boolean} isInCall @param {boolean} [canStart] whether a call may start again */
+  /** @param {boolean} isInCall @param {boolean} [canStart] whether a call may start again with this link */
   calling(isInCall, canStart = true) {
     const hadFocus = [this.start, this.hangUp, this.mute].includes(document.activeElement)
     this.isInCall = isInCall
     for (const element of [this.hangUp, this.mute, this.keypadButton, byId("levels")]) element.hidden = !isInCall
     this.start.hidden = isInCall || !canStart
-    byId("intro").hidden = isInCall || this.log.childElementCount > 0
+    byId("intro").hidden = true
     this.start.disabled = false
     this.muted(false)
     this.openKeypad(false)
@@ -54,6 +54,12 @@ export class CallView {
     if (isInCall) this.hangUp.focus()
     else if (canStart) this.start.focus()
     else byId("heading").focus()
+  }
+
+  /** In the place of the button that starts a call. */
+  closed() {
+    byId("intro").textContent = "No more calls can start with this link. Ask whoever gave it to you for a new one."
+    byId("intro").hidden = false
   }
 
   /** @param {boolean} isMuted */

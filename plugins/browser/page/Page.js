@@ -1,4 +1,4 @@
-import { audioFaults, Call } from "./Call.js"
+import { audioFaults, Call, reasons, refusals } from "./Call.js"
 import { CallAudio } from "./CallAudio.js"
 import { CallView } from "./CallView.js"
 
@@ -20,12 +20,21 @@ const refreshDevices = async () => {
   view.devices(devices, CallAudio.choosesSpeaker)
 }
 
-/** Whether another call may start with the link. */
-const isOpen = async () => {
+/** Proxies answer with these for a server that has stopped, and the server itself while it stops. */
+const unavailable = [502, 503, 504]
+
+/**
+ * Whether another call may start with the link, as far as the server says, and whether there is a server.
+ * @returns {Promise<"open" | "closed" | "stopped">}
+ */
+const linkState = async () => {
   try {
-    return (await fetch(page, { method: "HEAD", cache: "no-store" })).status !== 404
+    const { headers, status } = await fetch(page, { method: "HEAD", cache: "no-store" })
+    if (status === 404) return "closed"
+    // The page itself, which has this header, is 503 while the database is unavailable.
+    return unavailable.includes(status) && !headers.has("X-Robots-Tag") ? "stopped" : "open"
   } catch {
-    return true
+    return "stopped"
   }
 }
 
@@ -34,12 +43,16 @@ const start = async () => {
   view.error("")
   view.clear()
   tell("calling")
-  const started = new Call(view, page, async ({ error }) => {
+  const started = new Call(view, page, async ({ error, hasStarted, isByAgent }) => {
     call = undefined
     view.keepWords()
-    view.state("Call ended", "ended")
+    view.state(hasStarted ? "Call ended" : "The call did not start", "ended")
     view.error(error)
-    view.calling(false, view.start.disabled || (await isOpen()))
+    // Without a microphone nothing was asked of the server.
+    const state = view.start.disabled ? "open" : await linkState()
+    if (isByAgent && state === "stopped") view.error(reasons.shutdown)
+    view.calling(false, state !== "closed")
+    if (state === "closed" && error !== refusals.declined) view.closed()
     tell("ended")
   })
   call = started

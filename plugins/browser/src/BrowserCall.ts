@@ -176,7 +176,7 @@ export class BrowserCall {
 
   /** The server stops. */
   shutDown(): void {
-    if (this.#state !== "over") this.#fail("the server stopped")
+    if (this.#state !== "over") this.#fail("the server stopped", "shutdown")
   }
 
   #attach(socket: RouteSocket): void {
@@ -321,9 +321,10 @@ export class BrowserCall {
     if (wasAnswered) this.#deliver({ _tag: "Ended", cause: "hangup" })
   }
 
-  #fail(reason: string): void {
+  /** `shown`: the reason by which the page chooses its text. */
+  #fail(reason: string, shown: "error" | "shutdown" = "error"): void {
     const wasAnswered = this.#state === "answered"
-    this.#end({ event: "ended", reason: "error" })
+    this.#end({ event: "ended", reason: shown })
     if (wasAnswered) this.#deliver({ _tag: "Ended", cause: "failed", reason })
   }
 

@@ -3,7 +3,7 @@ import type { CallEvent, CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Telephony } from "@svc/providers/Telephony"
 import { makeHostDouble } from "@svc/providers/testing/HostDouble"
 import { makeSteppedClock } from "@svc/providers/testing/SteppedClock"
-import { Effect, Exit, Fiber, Layer, Queue, Stream, TestClock } from "effect"
+import { Effect, Exit, Fiber, Layer, Queue, Scope, Stream, TestClock } from "effect"
 import * as BrowserTelephony from "../src/BrowserTelephony.ts"
 import { connect, connected, link, openLink, PageSocket } from "./TestPage.ts"
 
@@ -120,6 +120,16 @@ describe("A call of a web page", () => {
         yield* TestClock.adjust("1 second")
         expect(events.at(-1)).toMatchObject({ _tag: "Ended", cause: "failed", reason: "the page was gone for 10 s" })
       }
+    })
+  )
+
+  it.scoped("tells the page that the server stops when the plugin is stopped in a call", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { events, page } = yield* Scope.extend(answered, scope)
+      yield* Scope.close(scope, Exit.void)
+      expect(page.messages.at(-1)).toEqual({ event: "ended", reason: "shutdown" })
+      expect(events.at(-1)).toEqual({ _tag: "Ended", cause: "failed", reason: "the server stopped" })
     })
   )
 

@@ -22,3 +22,6 @@ declare module "*/page/Resampler.js" {
     push(samples: Float32Array, put: (sample: number) => void): void
   }
 }
+
+/** Wires the page when it is imported. */
+declare module "*/page/Page.js" {}
