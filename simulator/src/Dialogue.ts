@@ -40,7 +40,7 @@ export const empty: Dialogue = { utterances: [], speech_ends_at: null, cut_utter
 const encoder = new TextEncoder()
 
 /** The maximum time in milliseconds between the final text of a cut utterance and its `clear`. */
-const clearDelayMs = 50
+export const clearDelayMs = 50
 
 /**
  * The time in milliseconds until the first character of an utterance is decoded: the start symbol and the character.
@@ -62,6 +62,10 @@ const update = (d: Dialogue, id: number, change: Partial<Utterance>): Dialogue =
 
 const openUtterance = (d: Dialogue): Utterance | undefined =>
   d.utterances.findLast((utterance) => utterance.who === "agent" && !utterance.final)
+
+/** Whether `clear` may still mark or change an utterance at `now`, in milliseconds since the epoch. */
+export const mayBeCut = (d: Dialogue, { final, final_at, id }: Utterance, now: number): boolean =>
+  !final || id === d.cut_utterance || (final_at !== null && now - final_at <= clearDelayMs)
 
 /** Whether an utterance of the agent has not ended. */
 export const agentSpeaks = (d: Dialogue): boolean => openUtterance(d) !== undefined

@@ -1,7 +1,7 @@
 import type { Call } from "@svc/api/calls/Call"
 import { ms } from "./CallSummary.ts"
 import { type CallView, failureLine } from "./CallView.ts"
-import { cutMark, type Latency } from "./Dialogue.ts"
+import { cutMark, type Latency, mayBeCut } from "./Dialogue.ts"
 import { exitCodes } from "./ExitCode.ts"
 import type { PhoneState } from "./PhoneState.ts"
 
@@ -19,7 +19,7 @@ export const latencyText = (latency: Latency): string => {
   return `${latency.estimated ? "~" : ""}${ms} ms`
 }
 
-/** Reports a session as it proceeds: each event at once, each utterance when it has ended. */
+/** Reports a session as it proceeds: each event at once, each utterance when it has ended and nothing of it can change. */
 export class LiveReport {
   #entries = 0
   #utterances = 0
@@ -40,8 +40,8 @@ export class LiveReport {
       rows.push({ at: entry.at, text: `${since(start, entry.at)}  · ${entry.text}` })
     }
     for (const utterance of call?.dialogue.utterances.slice(this.#utterances) ?? []) {
-      // The final text of a cut utterance may still come.
-      if (call?.phase !== "ended" && (!utterance.final || utterance.id === call?.dialogue.cut_utterance)) break
+      // The final text of a cut utterance may still come, or the cut itself.
+      if (call !== null && call.phase !== "ended" && mayBeCut(call.dialogue, utterance, state.now)) break
       this.#utterances = utterance.id + 1
       const who = utterance.who === "agent" ? "agent " : "caller"
       const mark = utterance.cut ? `  ${cutMark(utterance, call?.ended_at ?? null)}` : ""

@@ -1,10 +1,14 @@
 import { Clock, Context, Duration, Effect, Fiber, Layer, Option, Queue, Stream, SubscriptionRef } from "effect"
 import { followDeliveries, type Reading, readTimeline, settle } from "./CallReader.ts"
+import * as Dialogue from "./Dialogue.ts"
 import { type NotConnected, Phone } from "./Phone.ts"
 import { Action, type Input, Update } from "./PhoneInput.ts"
 import { reduce } from "./PhoneReducer.ts"
 import { inCall, initial, type PhoneState } from "./PhoneState.ts"
 import { type ApiFailure, VoiceClient } from "./VoiceClient.ts"
+
+/** After this time the end of an utterance is no cut any more, and a report can show it. */
+const uncutAfter = Duration.millis(Dialogue.clearDelayMs + 1)
 
 /** A phone with its state, the base of the screen and the script runner. */
 export class Session extends Context.Tag("@svc/simulator/Session")<
@@ -59,13 +63,18 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
         )
       })
 
+      const ticked = (after: Duration.DurationInput) => Effect.zipRight(Effect.sleep(after), update(Update.Ticked()))
+
       const apply = (input: Input) =>
         Effect.gen(function* () {
           const before = yield* SubscriptionRef.get(ref)
           const after = yield* update(input)
           const isLost = after.call?.ended_by === "lost"
           if (inCall(before) && after.call?.phase === "ended" && !isLost) yield* settleEnded
-          else if (input._tag === "Received" && input.message.event === "heard") yield* recordRequests.offer(undefined)
+          else if (input._tag === "Received" && input.message.event === "heard") {
+            yield* recordRequests.offer(undefined)
+            if (input.message.final) yield* Effect.forkIn(Effect.interruptible(ticked(uncutAfter)), scope)
+          }
           if (input._tag === "Connected") {
             // Only now it can be read how a lost call ended.
             if (isLost && after.call?.record?.ended_at == null) yield* settleEnded
@@ -87,8 +96,7 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
         Effect.forever,
         Effect.forkScoped
       )
-      yield* Effect.sleep(Duration.seconds(1)).pipe(
-        Effect.zipRight(update(Update.Ticked())),
+      yield* ticked("1 second").pipe(
         Effect.flatMap((s) => (inCall(s) ? recordRequests.offer(undefined) : Effect.void)),
         Effect.forever,
         Effect.forkScoped

@@ -17,7 +17,7 @@ export class ApiFailure extends Data.TaggedError("ApiFailure")<{
 
 /** What to do without a key. */
 export const keyAdvice =
-  "set SVC_KEY to a project key, or use --key; the first start of the server prints one, and svc keys create project --org <id> makes one"
+  "set SVC_KEY to a project key, or use --key; the first start of the server prints one, and svc keys create project --org <id> --project <id> makes one"
 
 /** What is wrong with a key, as far as it shows before it is used. */
 const keyProblem = (key: Redacted.Redacted | null): string | undefined => {

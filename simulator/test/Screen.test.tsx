@@ -158,7 +158,7 @@ describe("the screen", () => {
 
   it("says at 80×24 why the key is refused and where to get one, without rows over each other", () => {
     const problem =
-      "cannot list the phone numbers: API key is invalid (INVALID_API_KEY): set SVC_KEY to a project key, or use --key; the first start of the server prints one, and svc keys create project --org <id> makes one"
+      "cannot list the phone numbers: API key is invalid (INVALID_API_KEY): set SVC_KEY to a project key, or use --key; the first start of the server prints one, and svc keys create project --org <id> --project <id> makes one"
     const frame = plain(show([PhoneEvent.Connected(), Update.ApiFailed({ kind: "refused", message: problem })])).split(
       "\n"
     )

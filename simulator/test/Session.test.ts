@@ -104,7 +104,9 @@ describe("the session of a phone", () => {
       (_, session) =>
         Effect.gen(function* () {
           const { key_problem } = yield* until(session, (state) => state.key_problem !== null)
-          expect(key_problem).toMatch(/^no key is given: set SVC_KEY to a project key.* svc keys create project/)
+          expect(key_problem).toMatch(
+            /^no key is given: set SVC_KEY to a project key.* svc keys create project --org <id> --project <id> /
+          )
           yield* dialled(session, numbers.friendly)
         }),
       null

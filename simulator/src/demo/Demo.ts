@@ -174,7 +174,7 @@ const readArguments = (args: ReadonlyArray<string>) => {
       }
     })
     const { browser = false, help = false, recordings, voice } = values
-    if (voice !== undefined && voice !== "espeak") return { problem: `"${voice}" is no voice of the demo` }
+    if (voice !== undefined && voice !== "espeak") return { problem: `The demo has no voice "${voice}"` }
     return {
       help,
       isSpoken: voice === "espeak",
@@ -182,7 +182,7 @@ const readArguments = (args: ReadonlyArray<string>) => {
       recordings: recordings === undefined ? null : resolve(recordings)
     }
   } catch {
-    return { problem: `"${args.join(" ")}" are no arguments of the demo` }
+    return { problem: `The demo has no ${args.length === 1 ? "argument" : "arguments"} "${args.join(" ")}"` }
   }
 }
 
