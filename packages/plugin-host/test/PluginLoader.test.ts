@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, it } from "@effect/vitest"
 import { Providers } from "@svc/providers/Providers"
-import { ConfigProvider, Context, Effect, Fiber, Layer, Scope, TestClock } from "effect"
+import { ConfigProvider, Context, Effect, Fiber, Layer, Logger, Scope, TestClock } from "effect"
 import { beforeEach, describe } from "vitest"
 import * as PluginLoader from "../src/PluginLoader.ts"
 import { lifecycle } from "./fixtures/Lifecycle.ts"
@@ -155,6 +155,21 @@ describe("PluginLoader", () => {
       })
     )
 
+    it.scoped("a field of svc.config.json that has no effect is named, with those that have one", () =>
+      Effect.gen(function* () {
+        const logged: Array<string> = []
+        const logger = Logger.replace(
+          Logger.defaultLogger,
+          Logger.make(({ message }) => void logged.push(String(message)))
+        )
+        const root = yield* temporary
+        const file = { plugin: ["x"], $schema: "x", plugins: [join(directory, "ModelOnly.ts")], settings: {} }
+        writeFileSync(join(root, "svc.config.json"), JSON.stringify(file))
+        yield* load([], { directory: root }).pipe(Effect.provide(logger))
+        expect(logged).toEqual(["svc.config.json has plugin, which has no effect; its fields are plugins, settings"])
+      })
+    )
+
     it.scoped("an invalid svc.config.json is reported with the path of the error", () =>
       Effect.gen(function* () {
         const root = yield* temporary
@@ -205,6 +220,38 @@ describe("PluginLoader", () => {
       })
     )
 
+    it.scoped("a package that was not compiled is reported with what to do", () =>
+      Effect.gen(function* () {
+        const root = yield* temporary
+        install(root, "exported", { exports: "./dist/Entry.js" }, "other.js", "exported")
+        install(root, "main", { main: "dist/Entry.js" }, "other.js", "main")
+        install(root, "plain", { exports: "./Entry.js" }, "other.js", "plain")
+        for (const name of ["exported", "main"]) {
+          expect(yield* refusal([name], { directory: root })).toBe(
+            `plugin ${name}: not found: its entry file ${root}/node_modules/${name}/dist/Entry.js does not exist; compile it first (npx tsc)`
+          )
+        }
+        expect(yield* refusal(["plain"], { directory: root })).toMatch(/Entry\.js does not exist$/)
+      })
+    )
+
+    it.scoped("a module that does not load is reported with its file and line", () =>
+      Effect.gen(function* () {
+        const root = yield* temporary
+        writeFileSync(join(root, "helper.mjs"), "export const fail = () => {\n  throw new Error('no license')\n}\n")
+        writeFileSync(join(root, "plugin.mjs"), "import { fail } from './helper.mjs'\n\nfail()\n")
+        expect(yield* refusal(["./plugin.mjs"], { directory: root })).toContain(
+          `its module failed to load: no license (${root}/helper.mjs:2)`
+        )
+        // The frames of Node itself are no place of the plugin.
+        const stack = "Error: refused\\n    at load (node:internal/modules/esm/utils:346:16)"
+        writeFileSync(join(root, "frames.mjs"), `throw Object.assign(new Error("refused"), { stack: "${stack}" })\n`)
+        expect(yield* refusal(["./frames.mjs"], { directory: root })).toBe(
+          "plugin ./frames.mjs: its module failed to load: refused"
+        )
+      })
+    )
+
     it.scoped("a plugin that is not found is reported with the searched location", () =>
       Effect.gen(function* () {
         expect(yield* refusal(["@svc/plugin-nowhere"])).toMatch(
@@ -214,6 +261,10 @@ describe("PluginLoader", () => {
           /^plugin .\/nowhere.ts: not found: there is no file or folder .*nowhere.ts$/
         )
         expect(yield* refusal(["./folder"])).toContain("has no entry that can be imported")
+        expect(yield* refusal(["simulated"])).toMatch(
+          /^plugin simulated: not found: .*; the package of this name is @svc\/plugin-simulated$/
+        )
+        expect(yield* refusal(["simulator"])).toMatch(/has it been installed\?$/)
       })
     )
   })
@@ -223,7 +274,7 @@ describe("PluginLoader", () => {
       Effect.gen(function* () {
         expect(yield* refusal(["./Good.ts", "./NotAPlugin.ts"])).toContain("./NotAPlugin.ts: is not a plugin")
         expect(yield* refusal(["./Good.ts", "./ThrowsOnImport.ts"])).toBe(
-          "plugin ./ThrowsOnImport.ts: its module failed to load: native module is missing"
+          `plugin ./ThrowsOnImport.ts: its module failed to load: native module is missing (${join(directory, "ThrowsOnImport.ts")}:1)`
         )
         expect(yield* refusal(["./Good.ts", "./WrongVersion.ts"])).toContain(
           "written for version ^3.0.0 of the plugin contract, but this server has 2.0.0; install a version of the plugin that fits"
@@ -277,6 +328,16 @@ describe("PluginLoader", () => {
           "SVC_WITH_SETTINGS_API_KEY is not set"
         )
         expect(lifecycle).toEqual([])
+      })
+    )
+
+    it.scoped("a setting of several forms says what it must be, without that it may be absent", () =>
+      Effect.gen(function* () {
+        const wrong = (name: string, value: string) =>
+          refusal(["./Choices.ts"], settings({ [`SVC_CHOICES_${name}`]: value }))
+        expect(yield* wrong("ORIGINS", "foo")).toBe("plugin choices: SVC_CHOICES_ORIGINS must be a list of origins")
+        expect(yield* wrong("STREAMING", "yes")).toBe("plugin choices: SVC_CHOICES_STREAMING must be true or false")
+        expect(yield* wrong("MODE", "none")).toBe("plugin choices: SVC_CHOICES_MODE must be low, middle or high")
       })
     )
 

@@ -69,7 +69,8 @@ const packageEntry = (directory: string, subpath: string, conditions: ReadonlySe
     const found = subpathTarget(manifest.exports, subpath, conditions)
     return found === undefined ? undefined : join(directory, found)
   }
-  const file = join(directory, subpath === "." ? (manifest?.main ?? "index.js") : subpath)
+  if (subpath === "." && manifest?.main !== undefined) return join(directory, manifest.main)
+  const file = join(directory, subpath === "." ? "index.js" : subpath)
   return isFile(file) ? file : undefined
 }
 
@@ -82,8 +83,13 @@ const upwards = (start: string): ReadonlyArray<string> => {
 /** The URL of the file, or why it was not found (part of a sentence). */
 export type EntryPoint = { readonly url: string } | { readonly missing: string }
 
+/** What a compiler writes, and so is missing before it has run. */
+const isCompiled = (path: string): boolean => path.split(/[\\/]/).includes("dist")
+
 const found = (path: string): EntryPoint =>
-  isFile(path) ? { url: pathToFileURL(path).href } : { missing: `its entry file ${path} does not exist` }
+  isFile(path)
+    ? { url: pathToFileURL(path).href }
+    : { missing: `its entry file ${path} does not exist${isCompiled(path) ? "; compile it first (npx tsc)" : ""}` }
 
 const isPath = (source: string): boolean => source.startsWith(".") || source.startsWith("file:") || isAbsolute(source)
 
@@ -93,6 +99,21 @@ export const packageOf = (source: string, directory: string, file: string): stri
     return undefined
   }
   return upwards(dirname(file)).find((folder) => isFile(join(folder, "package.json")))
+}
+
+/** The folders in which a package may be installed, the nearest to `directory` first. */
+const installed = (directory: string, name: string): ReadonlyArray<string> =>
+  [directory, dirname(fileURLToPath(import.meta.url))]
+    .flatMap(upwards)
+    .map((folder) => join(folder, "node_modules", name))
+    .filter(isDirectory)
+
+/** What to do about a package that is not installed: many write the short name of one of ours. */
+const advice = (name: string, directory: string): string => {
+  const ours = `@svc/plugin-${name}`
+  return /^[a-z][a-z0-9-]*$/.test(name) && installed(directory, ours).length > 0
+    ? `the package of this name is ${ours}`
+    : "is its name in SVC_PLUGINS right, and has it been installed?"
 }
 
 /**
@@ -111,17 +132,10 @@ export const entryPoint = (source: string, directory: string, flags: ReadonlyArr
   const parts = source.split("/")
   const length = source.startsWith("@") ? 2 : 1
   const [name, rest] = [parts.slice(0, length).join("/"), parts.slice(length).join("/")]
-  for (const start of [directory, dirname(fileURLToPath(import.meta.url))]) {
-    for (const folder of upwards(start)) {
-      const path = join(folder, "node_modules", name)
-      if (!isDirectory(path)) continue
-      const entry = packageEntry(path, rest === "" ? "." : `./${rest}`, conditions)
-      return entry === undefined
-        ? { missing: `the package in ${path} has no entry that can be imported` }
-        : found(entry)
-    }
+  const [path] = installed(directory, name)
+  if (path === undefined) {
+    return { missing: `no such package is installed (looked from ${directory} upwards); ${advice(source, directory)}` }
   }
-  return {
-    missing: `no such package is installed (looked from ${directory} upwards); is its name in SVC_PLUGINS right, and has it been installed?`
-  }
+  const entry = packageEntry(path, rest === "" ? "." : `./${rest}`, conditions)
+  return entry === undefined ? { missing: `the package in ${path} has no entry that can be imported` } : found(entry)
 }

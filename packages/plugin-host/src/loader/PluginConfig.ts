@@ -28,14 +28,37 @@ const requirement = (message: string): string =>
 const placeOf = (plugin: Plugin, field: string, inFile: ReadonlySet<string>): string =>
   inFile.has(field) ? `settings.${plugin.name}.${field} in ${configFile}` : variableName(plugin.name, field)
 
-const problem = (plugin: Plugin, error: ParseResult.ParseError, inFile: ReadonlySet<string>): string =>
-  ParseResult.ArrayFormatter.formatErrorSync(error)
-    .map(({ _tag, message, path }) => {
-      const place = typeof path[0] === "string" ? placeOf(plugin, path[0], inFile) : "its configuration"
-      return _tag === "Missing" ? `${place} is not set` : `${place} ${requirement(message)}`
-    })
-    .filter((line, index, all) => all.indexOf(line) === index)
-    .join("; ")
+/** That a setting may be absent is no advice to an operator who has set it. */
+const absent = "undefined"
+const must = "must be "
+
+/**
+ * What a setting must be. The schema's error has a message for each way in which the value could be right: `must be
+ * "true"` and `must be "false"` are `must be true or false`.
+ */
+const requirementOf = (messages: ReadonlyArray<string>): string => {
+  const all = [...new Set(messages.map(requirement))]
+  const chosen = all.filter((text) => text !== must + absent)
+  const values = chosen.flatMap((text) => /^must be "([^"]*)"$/.exec(text)?.[1] ?? [])
+  if (values.length < 2) return chosen.length === 0 ? "must not be set" : chosen.join(" or ")
+  const others = chosen.filter((text) => !/^must be "[^"]*"$/.test(text))
+  return [...others, `${must}${values.slice(0, -1).join(", ")} or ${values.at(-1)}`].join(" or ")
+}
+
+const problem = (plugin: Plugin, error: ParseResult.ParseError, inFile: ReadonlySet<string>): string => {
+  const issues = ParseResult.ArrayFormatter.formatErrorSync(error).map(({ _tag, message, path }) => ({
+    place: typeof path[0] === "string" ? placeOf(plugin, path[0], inFile) : "its configuration",
+    isMissing: _tag === "Missing",
+    path: path.join("."),
+    message
+  }))
+  const lines = issues.map(({ isMissing, path, place }) =>
+    isMissing
+      ? `${place} is not set`
+      : `${place} ${requirementOf(issues.filter((issue) => issue.path === path).map(({ message }) => message))}`
+  )
+  return [...new Set(lines)].join("; ")
+}
 
 /** The setting of every plugin that chooses among its capabilities. */
 const choice = "provides"

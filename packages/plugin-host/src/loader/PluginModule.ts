@@ -1,4 +1,5 @@
 import { realpathSync } from "node:fs"
+import { dirname } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { contractVersion, isPlugin, type Plugin, PluginError } from "@svc/providers/Plugin"
 import { Config, Duration, Effect } from "effect"
@@ -47,6 +48,42 @@ const hintFor = (cause: unknown): string =>
     ? '; install it in the plugin\'s folder: see docs/plugins.md, "Start a plugin"'
     : ""
 
+/** A place in a stack: a path or file URL and its line. Those of Node's own modules begin with `node:`. */
+const placePattern = /(?:^|\(|\s)(?:file:\/\/)?((?:\/|[A-Za-z]:[\\/])[^\s():]+):(\d+)/
+
+/**
+ * Where a module failed, as ` (file:line)`: the first place of the stack in the plugin's own files, else in those of its
+ * packages. Node's error of a wrong syntax has no place. Empty when there is none.
+ */
+const placeOf = (cause: unknown, folder: string, file: string): string => {
+  try {
+    const stack = cause instanceof Error && typeof cause.stack === "string" ? cause.stack : ""
+    const places = stack
+      .slice(0, 10_000)
+      .split("\n")
+      .filter((row) => /^\s+at |^file:/.test(row))
+      .flatMap((row) => {
+        const [, path = "", line = ""] = placePattern.exec(row) ?? []
+        return path.startsWith(folder) ? [{ path: decodeURI(path), line }] : []
+      })
+    const place = places.find(({ path }) => !path.slice(folder.length).includes("node_modules")) ?? places[0]
+    if (place !== undefined) return ` (${place.path}:${place.line})`
+    return cause instanceof SyntaxError ? `; node --check ${file} shows the line, if it is in this file` : ""
+  } catch {
+    // Its getters throw, or its stack is no text.
+    return ""
+  }
+}
+
+/** Why a module did not load. A compiler's error names the place in its second line. */
+const loadFailure = (cause: unknown, folder: string, file: string): string => {
+  const summary = errorSummary(cause)
+  const [, second] = summary.endsWith("error:") && cause instanceof Error ? cause.message.split("\n") : []
+  return second === undefined
+    ? `${summary}${placeOf(cause, folder, file)}`
+    : `${summary} ${errorSummary(new Error(second))}`
+}
+
 /** Imports a plugin by package name or path and validates it against this version of the contract. */
 export const importPlugin = Effect.fn("PluginModule.import")(function* (
   source: string,
@@ -64,12 +101,14 @@ export const importPlugin = Effect.fn("PluginModule.import")(function* (
   // The real path, so that a linked package is one module even when it is imported through several paths.
   const file = realpathSync(fileURLToPath(entry.url))
   const { owners } = yield* PluginFaults
-  const own = (name: string) => owners.add(name, file, packageOf(source, directory, file))
+  const folder = packageOf(source, directory, file)
+  const own = (name: string) => owners.add(name, file, folder)
   // Its name is known once it is imported.
   own(source)
   const exports: unknown = yield* Effect.tryPromise({
     try: () => import(pathToFileURL(file).href) as Promise<unknown>,
-    catch: (cause) => fail(`its module failed to load: ${errorSummary(cause)}${hintFor(cause)}`)
+    catch: (cause) =>
+      fail(`its module failed to load: ${loadFailure(cause, folder ?? dirname(file), file)}${hintFor(cause)}`)
   }).pipe(
     Effect.timeoutFail({
       duration: deadline,

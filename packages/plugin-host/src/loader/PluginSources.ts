@@ -29,6 +29,22 @@ const ConfigFile = Schema.parseJson(
 
 const decodeFile = Schema.decode(ConfigFile)
 
+/** The fields of the file. */
+const knownFields = ["plugins", "settings"]
+
+const AnyFields = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+
+/** A field that is misspelt would have no effect, and nobody would see it. */
+const warnOfUnknownFields = (text: string): Effect.Effect<void> => {
+  const fields = Object.keys(Option.getOrElse(Schema.decodeOption(AnyFields)(text), () => ({})))
+  const unknown = fields.filter((field) => !knownFields.includes(field) && field !== "$schema")
+  return unknown.length === 0
+    ? Effect.void
+    : Effect.logWarning(
+        `${configFile} has ${unknown.join(", ")}, which has no effect; its fields are ${knownFields.join(", ")}`
+      )
+}
+
 const readConfigFile = (path: string): Effect.Effect<Option.Option<string>, PluginError> =>
   Effect.tryPromise({
     try: () => readFile(path, "utf8"),
@@ -84,6 +100,7 @@ export const pluginSources = Effect.fn("PluginSources.read")(function* (
     : yield* decodeFile(text.value).pipe(
         Effect.mapError((error) => new PluginError({ plugin: configFile, reason: fileProblem(error) }))
       )
+  if (Option.isSome(text)) yield* warnOfUnknownFields(text.value)
   const found: PluginSources = {
     sources: named.length > 0 ? named : (file?.plugins ?? defaults),
     settings: file?.settings ?? {}
