@@ -108,7 +108,12 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
           if (ids.project === undefined) return { kind: ids.kind, org_id } satisfies KeyHolder
           return yield* ValidationError.field("project", `project is not of ${ids.kind} keys`)
         }
-        if (ids.project === undefined) return yield* ValidationError.field("project", "project is required.")
+        if (ids.project === undefined) {
+          return yield* ValidationError.field(
+            "project",
+            `--project is required; svc project list --org ${ids.org} shows the projects`
+          )
+        }
         const project = yield* accounts.project(org_id, ids.project)
         return { kind: ids.kind, org_id, project_id: project.id } satisfies KeyHolder
       })

@@ -3,6 +3,7 @@ import { Administration, type HolderIds } from "@svc/auth/Administration"
 import type { KeyRecord } from "@svc/auth/KeyRecord"
 import { Console, Effect, Option, Redacted } from "effect"
 import { CommandServices } from "./CommandServices.ts"
+import { namesWhatIsNotFound } from "./NotFound.ts"
 import { table } from "./Table.ts"
 
 type Kind = HolderIds["kind"]
@@ -45,7 +46,10 @@ export const create = (options: {
         ? JSON.stringify({ id: issued.id, kind: options.kind, key, key_hint: issued.key_hint })
         : `Key ${issued.id}; note it now, it is not shown again:\n\n  ${key}`
     )
-  }).pipe(Effect.provide(CommandServices))
+  }).pipe(
+    namesWhatIsNotFound({ org: options.org, project: Option.getOrUndefined(options.project) }),
+    Effect.provide(CommandServices)
+  )
 
 /**
  * `svc keys list [kind] --org <id> [--project <id>]`: without a kind, all keys of the project, or of the organization
@@ -66,7 +70,10 @@ export const list = (options: {
     const found = yield* Effect.forEach(kinds, (kind) => admin.keys(holder(kind, options.org, options.project)))
     const keys = found.flat()
     yield* Console.log(options.json ? JSON.stringify({ keys }) : table(keys.map(row)))
-  }).pipe(Effect.provide(CommandServices))
+  }).pipe(
+    namesWhatIsNotFound({ org: options.org, project: Option.getOrUndefined(options.project) }),
+    Effect.provide(CommandServices)
+  )
 
 /** `svc keys revoke <id>` */
 export const revoke = (options: { readonly id: string; readonly json: boolean }) =>
@@ -77,4 +84,4 @@ export const revoke = (options: { readonly id: string; readonly json: boolean })
         ? JSON.stringify({ revoked: true, id: key.id })
         : `The ${key.kind} key ${key.id} (${key.key_hint}) is revoked.`
     )
-  }).pipe(Effect.provide(CommandServices))
+  }).pipe(namesWhatIsNotFound({ key: options.id }), Effect.provide(CommandServices))

@@ -18,6 +18,7 @@ import { Console, Data, Effect, Layer, Option } from "effect"
 import { commandPlugins } from "../PluginHosting.ts"
 import { CommandServices } from "./CommandServices.ts"
 import { confirm } from "./Confirmation.ts"
+import { namesWhatIsNotFound } from "./NotFound.ts"
 import { table } from "./Table.ts"
 
 /** What is wrong with a command on numbers, and what to do. */
@@ -51,7 +52,10 @@ interface OwnerIds {
   readonly project: Option.Option<string>
 }
 
-const ownerOf = Effect.fnUntraced(function* (ids: OwnerIds) {
+const ownerOf = (ids: OwnerIds) =>
+  namesWhatIsNotFound({ org: ids.org, project: Option.getOrUndefined(ids.project) })(findOwner(ids))
+
+const findOwner = Effect.fnUntraced(function* (ids: OwnerIds) {
   const organizations = yield* Organizations
   const projects = yield* Projects
   const org = yield* organizations.find(ids.org)

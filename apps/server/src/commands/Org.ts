@@ -7,6 +7,7 @@ import { serverCountries } from "@svc/numbers/OutboundNumbers"
 import { Console, Data, Effect, Record, Redacted } from "effect"
 import { CommandServices } from "./CommandServices.ts"
 import { readEur } from "./Eur.ts"
+import { namesWhatIsNotFound } from "./NotFound.ts"
 import { table } from "./Table.ts"
 
 const row = (org: OrganizationInfo) => ({
@@ -84,7 +85,7 @@ export const countries = (options: { readonly org: string; readonly json: boolea
             own === undefined ? "SVC_OUTBOUND_COUNTRIES of this command's environment" : "its own setting"
           }). ${premium}`
     )
-  }).pipe(Effect.provide(CommandServices))
+  }).pipe(namesWhatIsNotFound({ org: options.org }), Effect.provide(CommandServices))
 
 /** The value is not one that `svc org set-countries` accepts. */
 export class InvalidCountries extends Data.TaggedError("InvalidCountries")<{ readonly message: string }> {}
@@ -108,11 +109,11 @@ export const setCountries = (options: { readonly org: string; readonly countries
           ? `${name} may call, transfer to and text what SVC_OUTBOUND_COUNTRIES of the server says. ${premium}`
           : `${name} may call, transfer to and text: ${own}. ${premium}`
     )
-  }).pipe(Effect.provide(CommandServices))
+  }).pipe(namesWhatIsNotFound({ org: options.org }), Effect.provide(CommandServices))
 
 /** `svc org set-tier <id> <tier>` */
 export const setTier = (options: { readonly org: string; readonly tier: Tier; readonly json: boolean }) =>
   Effect.gen(function* () {
     const organization = yield* Effect.flatMap(Administration, (admin) => admin.setTier(options.org, options.tier))
     yield* Console.log(options.json ? JSON.stringify({ organization }) : table([row(organization)]))
-  }).pipe(Effect.provide(CommandServices))
+  }).pipe(namesWhatIsNotFound({ org: options.org }), Effect.provide(CommandServices))

@@ -3,6 +3,7 @@ import type { Project } from "@svc/auth/Project"
 import { toOrgProject } from "@svc/auth/ProjectWire"
 import { Console, Effect, Redacted } from "effect"
 import { CommandServices } from "./CommandServices.ts"
+import { namesWhatIsNotFound } from "./NotFound.ts"
 import { table } from "./Table.ts"
 
 const row = (project: Project) => ({
@@ -19,7 +20,7 @@ export const list = (options: { readonly org: string; readonly json: boolean }) 
     yield* Console.log(
       options.json ? JSON.stringify({ projects: projects.map(toOrgProject) }) : table(projects.map(row))
     )
-  }).pipe(Effect.provide(CommandServices))
+  }).pipe(namesWhatIsNotFound({ org: options.org }), Effect.provide(CommandServices))
 
 /** `svc project create <name> --org <id>`: prints the project's first key, which cannot be shown again. */
 export const create = (options: { readonly name: string; readonly org: string; readonly json: boolean }) =>
@@ -31,4 +32,4 @@ export const create = (options: { readonly name: string; readonly org: string; r
         ? JSON.stringify({ project: toOrgProject(project), key: Redacted.value(key) })
         : `Project ${project.public_id}. Its key; note it now, it is not shown again:\n\n  ${Redacted.value(key)}`
     )
-  }).pipe(Effect.provide(CommandServices))
+  }).pipe(namesWhatIsNotFound({ org: options.org }), Effect.provide(CommandServices))

@@ -113,7 +113,7 @@ it.scopedLive("svc project makes projects with a key, and lists them", () =>
     expect(projects.map(({ name }: { readonly name: string }) => name)).toEqual(["Sales", "Support", "Default"])
     expect(yield* run(Projects.list({ org, json: false }))).toMatch(/proj_[0-9a-z]+\s+Sales/)
     expect(String(yield* Effect.flip(run(Projects.list({ org: "org_nope", ...json }))))).toContain(
-      "organization not found"
+      "organization not found: org_nope; svc org list shows all"
     )
   })
 )
@@ -143,7 +143,7 @@ it.scopedLive("svc keys creates all kinds of keys, lists them by their hints, an
       Keys.create({ kind: "workspace", org, ...none, scopes: Option.some(["bookings.customers.read"]), json: false })
     )
     const missing = yield* Effect.flip(run(Keys.create({ kind: "project", org, ...none, ...json })))
-    expect(String(missing)).toContain("project is required.")
+    expect(String(missing)).toContain(`--project is required; svc project list --org ${org} shows the projects`)
     const listed = yield* run(Keys.list({ kind: Option.none(), org, project: Option.none(), json: false }))
     expect(listed).toContain(made.key_hint)
     expect(listed).not.toContain(made.key)
@@ -153,7 +153,11 @@ it.scopedLive("svc keys creates all kinds of keys, lists them by their hints, an
       id: made.id
     })
     const again = yield* Effect.flip(run(Keys.revoke({ id: String(made.id), ...json })))
-    expect(String(again)).toContain("not found")
+    expect(String(again)).toContain(`API key not found, or revoked: ${made.id}; svc keys list --org <id> shows`)
+    const unknown = { org, ...none, project: Option.some("proj_nope"), ...json }
+    expect(String(yield* Effect.flip(run(Keys.create({ kind: "project", ...unknown }))))).toContain(
+      `project not found: proj_nope; svc project list --org ${org} shows those of the organization`
+    )
   })
 )
 
@@ -168,6 +172,9 @@ it.scopedLive("svc credits adds credits and resumes a paused account", () =>
       is_paused: false
     })
     yield* Effect.flip(run(Credits.addCredits({ org, eur: "0", ...json })))
+    expect(String(yield* Effect.flip(run(Credits.showCredits({ org: "99", json: false }))))).toContain(
+      "organization not found: 99; svc org list shows all"
+    )
     expect(yield* run(Credits.showCredits({ org, json: false }))).toBe("7.5 EUR, payg")
   })
 )

@@ -102,6 +102,26 @@ it.scopedLive("svc plugins check fails for a capability that does not work, and 
   })
 )
 
+it.scopedLive("svc plugins check takes the package of a plugin, also of one that is not configured", () =>
+  Effect.gen(function* () {
+    const { failure, printed } = yield* run(check(simulated), [], { SVC_SIMULATED_PROVIDES: "embedding" })
+    expect(failure).toBeUndefined()
+    expect(JSON.parse(printed)).toMatchObject({ plugin: "simulated", ok: true, results: [{ capability: "embedding" }] })
+  })
+)
+
+it.scopedLive("svc plugins check names --dev and packages for a short name that is not configured", () =>
+  Effect.gen(function* () {
+    const missing = yield* run(check("simulated"), [])
+    expect(String(missing.failure)).toContain(
+      "no plugin has this short name; SVC_PLUGINS and svc.config.json name none; --dev adds those of the development mode, and the package or path of any plugin can be given instead"
+    )
+    const options = { name: "nokey", times: 1, suite: false, json: true }
+    const development = yield* run(Plugins.check({ ...options, dev: true }), [simulated])
+    expect(String(development.failure)).toMatch(/the plugins that are named: simulated$/)
+  })
+)
+
 it.scopedLive("svc plugins check --suite runs the conformance checks", () =>
   Effect.gen(function* () {
     const { printed } = yield* run(check("simulated", true), [simulated], { SVC_SIMULATED_PROVIDES: "embedding" })

@@ -2,6 +2,7 @@ import { capabilityNames } from "@svc/plugin-host/loader/PluginConfig"
 import { pluginSources } from "@svc/plugin-host/loader/PluginSources"
 import type { Capability, LoaderOptions } from "@svc/plugin-host/PluginLoader"
 import type { Health } from "@svc/providers/Health"
+import { PluginError } from "@svc/providers/Plugin"
 import { Providers } from "@svc/providers/Providers"
 import { Console, type Context, Effect, Either } from "effect"
 import { commandPlugins } from "../../PluginHosting.ts"
@@ -162,14 +163,27 @@ const withHealth = (
       : { ...result, found: `${result.found}; health: ${found.reason}` }
   })
 
-/** `svc plugins check <name>` */
+/** Whether a plugin is named by its package or its path, and not by its short name. */
+const isSource = (name: string): boolean => /[/.:\\]/.test(name)
+
+/** A short name is that of a configured plugin. Without `--dev` those of the development mode are not. */
+const withAdvice = (error: PluginError, isDev: boolean): PluginError =>
+  isDev || !error.reason.startsWith("no plugin has this short name")
+    ? error
+    : new PluginError({
+        plugin: error.plugin,
+        reason: `${error.reason}; --dev adds those of the development mode, and the package or path of any plugin can be given instead`
+      })
+
+/** `svc plugins check <name>`: a short name, or the package or path of a plugin that need not be configured. */
 export const check = (options: {
   readonly name: string
+  readonly dev?: boolean
   readonly times: number
   readonly suite: boolean
   readonly json: boolean
 }) =>
-  withPlugins({ only: options.name }, (loaded) =>
+  withPlugins(isSource(options.name) ? { sources: [options.name] } : { only: options.name }, (loaded) =>
     Effect.gen(function* () {
       const health = yield* healthOf(loaded)
       const probes = withHealth(
@@ -194,7 +208,7 @@ export const check = (options: {
       const ok = results.every((result) => result.ok)
       yield* Console.log(
         options.json
-          ? JSON.stringify({ plugin: options.name, ok, results })
+          ? JSON.stringify({ plugin: loaded.plugins[0]?.name ?? options.name, ok, results })
           : table(
               results.map(({ capability, found, ok, times }) => ({
                 "": ok ? "ok" : "FAIL",
@@ -206,4 +220,4 @@ export const check = (options: {
       )
       if (!ok) return yield* Effect.fail(new Reported())
     })
-  )
+  ).pipe(Effect.mapError((error) => (error instanceof PluginError ? withAdvice(error, options.dev === true) : error)))

@@ -47,7 +47,7 @@ export const accessOf = (options: Pick<ChatOptions, "key" | "project" | "url">) 
     const key = Option.orElse(options.key, () => fromEnvironment)
     if (Option.isNone(key)) {
       const message =
-        "no key is given: set SVC_KEY to a project key, or use --key; svc keys create project --org <id> makes one"
+        "no key is given: set SVC_KEY to a project key, or use --key; svc keys create project --org <id> --project <id> makes one"
       return yield* new CannotChat({ message })
     }
     return { url: new URL(address).origin, key: key.value, project: options.project }
