@@ -78,10 +78,11 @@ export const make = (options: {
     }
     const onFailed = (reason: string): void => {
       const isSoon = now() - listenedAt < soonMs
-      const broke = session !== undefined && !isSoon
+      const wasOpen = session !== undefined
+      const broke = wasOpen && !isSoon
       session = undefined
       failedSoon = isSoon ? failedSoon + 1 : 0
-      if (failedSoon > 1 && partial !== "") takePartial()
+      if (wasOpen && failedSoon > 1 && partial !== "") takePartial()
       options.onFailed(reason, broke)
     }
     /** A session that gets the same audio again would fail again: what was understood of it counts, and is not pushed again. */

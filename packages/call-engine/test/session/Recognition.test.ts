@@ -135,6 +135,24 @@ describe("speech-to-text that breaks", () => {
     })
   )
 
+  it.scoped("and cannot be opened again gets all of it again when it can, and none of its words are kept", () =>
+    Effect.gen(function* () {
+      const { emit, events, hear, listen, sessions, voice } = yield* recognize((nth) =>
+        nth === 2 || nth === 3 ? broken : Effect.void
+      )
+      listen()
+      yield* hear(1)
+      voice(true)
+      yield* hear(60)
+      yield* emit({ _tag: "Partial", text: "one two" })
+      yield* emit(fails)
+      yield* hear(60)
+      expect(events.filter(({ _tag }) => _tag === "Final")).toEqual([])
+      expect(sessions).toHaveLength(2)
+      expect(sessions[1]?.pushed.slice(0, 3)).toEqual([0, "on", 1])
+    })
+  )
+
   it.scoped("counts the times of words from the first frame that its session got", () =>
     Effect.gen(function* () {
       const { emit, hear, listen, sessions, voice } = yield* recognize()

@@ -105,7 +105,8 @@ export class NumberSearch extends Context.Tag("@svc/numbers/NumberSearch")<
           const first = Math.min(maxOffered, query.limit + spare)
           const found = yield* forSale(query, first)
           // A carrier that has given as many as were asked for may have more.
-          const all = found.free.length < query.limit && found.mayHaveMore ? yield* forSale(query, maxOffered) : found
+          const isShort = found.free.length < query.limit && found.mayHaveMore
+          const all = isShort ? yield* Effect.orElseSucceed(forSale(query, maxOffered), () => found) : found
           const monthly_cost_eur = toNumber(rates.number(tier))
           return all.free
             .slice(0, query.limit)

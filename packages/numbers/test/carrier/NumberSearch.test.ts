@@ -59,6 +59,10 @@ layer(onDatabase({ sip: undefined, first, second }))("the search for numbers", (
       yield* Effect.forEach(all.slice(0, 25), (number) => orders.purchase(owner, { number }))
       const found = yield* search.search("payg", { country: "US", limit: 1 })
       expect(found.map(({ number }) => number)).toEqual(all.slice(25))
+      // The carrier does not answer when it is asked for more.
+      first.search = ({ limit }) =>
+        limit > 30 ? down() : Effect.succeed(all.slice(0, limit).map((number) => offer(number)))
+      expect(yield* search.search("payg", { country: "US", limit: 2 })).toEqual([])
     })
   )
 
