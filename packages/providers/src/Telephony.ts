@@ -217,6 +217,7 @@ export interface IncomingCall {
    * which number; `from` and `to` are then not read.
    */
   readonly link?: string
+  /** What the network says beside the numbers. The agent's server gets the first 30 in `call.started`, cut at 1000 characters. */
   readonly headers: { readonly [name: string]: string }
   /** Signals to the network that the call rings. `callId` is the platform's id, for the peer's records. */
   readonly ringing: (callId: string) => void
