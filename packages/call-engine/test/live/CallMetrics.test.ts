@@ -5,14 +5,18 @@ import { facts, Script } from "@svc/conversation/testing/Script"
 import { HashSet, Metric } from "effect"
 import { countStep } from "../../src/live/CallMetrics.ts"
 
-/** The value of a counter, or the count of a histogram, of this process. */
+/**
+ * The value of a counter, or the count of a histogram, of this process. Histograms are equal only to themselves: where a
+ * process has loaded the module twice, there are two of one name.
+ */
 const figureOf = (name: string, label: string, value: string): number => {
+  let figure = 0
   for (const { metricKey, metricState } of Metric.unsafeSnapshot()) {
     const tags = [...HashSet.fromIterable(metricKey.tags)]
     if (metricKey.name !== name || !tags.some((tag) => tag.key === label && tag.value === value)) continue
-    if ("count" in metricState) return Number(metricState.count)
+    if ("count" in metricState) figure += Number(metricState.count)
   }
-  return 0
+  return figure
 }
 
 const figures = () => ({

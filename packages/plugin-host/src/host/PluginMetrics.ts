@@ -16,47 +16,57 @@ const checkNames = (names: ReadonlyArray<string>): void => {
   }
 }
 
+/** Adds to a counter, or records in a histogram. */
+type Update = (value: number) => void
+
 /** The metrics of one plugin. `onTooMany` is called once, when it has asked for too many; further ones count nothing. */
 export const pluginMetrics = (plugin: string, onTooMany: () => void): HostMetrics => {
   /** What a name is: one name has one kind and the same boundaries. */
   const kinds = new Map<string, string>()
-  const known = new Set<string>()
+  // A metric that is asked for again is the same object: Effect exports an equal histogram, or one with another
+  // description, as a second series of the same name and tags.
+  const known = new Map<string, Update>()
   let warned = false
 
-  /** Checks a metric; false when there are too many. */
-  const admit = (name: string, kind: string, { tags = {} }: MetricOptions): boolean => {
+  /** What updates the metric of this name and these tags; it is made when it is new. Nothing when there are too many. */
+  const find = <Type, Out>(
+    name: string,
+    kind: string,
+    { tags = {} }: MetricOptions,
+    make: (exportedName: string) => Metric.Metric<Type, number, Out>
+  ): Update => {
     checkNames([name, ...Object.keys(tags)])
     const declared = kinds.get(name)
     if (declared !== undefined && declared !== kind) {
       throw new TypeError(`the metric ${name} is already a ${declared}, it cannot be a ${kind} too`)
     }
     const key = JSON.stringify([name, Object.entries(tags).sort()])
-    if (!known.has(key) && known.size >= maxMetrics) {
+    const found = known.get(key)
+    if (found !== undefined) return found
+    if (known.size >= maxMetrics) {
       if (!warned) onTooMany()
       warned = true
-      return false
+      return () => {}
     }
+    const metric = Object.entries({ ...tags, plugin }).reduce(
+      (one, [tag, value]) => Metric.tagged(one, tag, String(value)),
+      make(`svc_plugin_${plugin.replaceAll("-", "_")}_${name}`)
+    )
+    const update: Update = (value) => metric.unsafeUpdate(value, [])
     kinds.set(name, kind)
-    known.add(key)
-    return true
+    known.set(key, update)
+    return update
   }
-
-  const nameOf = (name: string) => `svc_plugin_${plugin.replaceAll("-", "_")}_${name}`
-
-  const tagged = <Type, In, Out>(metric: Metric.Metric<Type, In, Out>, { tags = {} }: MetricOptions) =>
-    Object.entries({ ...tags, plugin }).reduce((one, [tag, value]) => Metric.tagged(one, tag, String(value)), metric)
 
   return {
     counter: (name, options = {}) => {
-      if (!admit(name, "counter", options)) return { add: () => {} }
       const { description } = options
-      const metric = tagged(
-        Metric.counter(nameOf(name), { incremental: true, ...(description === undefined ? {} : { description }) }),
-        options
+      const add = find(name, "counter", options, (exportedName) =>
+        Metric.counter(exportedName, { incremental: true, ...(description === undefined ? {} : { description }) })
       )
       return {
         add: (by = 1) => {
-          if (Number.isFinite(by) && by >= 0) metric.unsafeUpdate(by, [])
+          if (Number.isFinite(by) && by >= 0) add(by)
         }
       }
     },
@@ -68,14 +78,12 @@ export const pluginMetrics = (plugin: string, onTooMany: () => void): HostMetric
       if (boundaries.length === 0 || !ascending) {
         throw new TypeError(`the boundaries of the metric ${name} must be ascending numbers`)
       }
-      if (!admit(name, `histogram of ${boundaries.join(", ")}`, options)) return { record: () => {} }
-      const metric = tagged(
-        Metric.histogram(nameOf(name), MetricBoundaries.fromIterable(boundaries), description),
-        options
+      const record = find(name, `histogram of ${boundaries.join(", ")}`, options, (exportedName) =>
+        Metric.histogram(exportedName, MetricBoundaries.fromIterable(boundaries), description)
       )
       return {
         record: (value) => {
-          if (Number.isFinite(value)) metric.unsafeUpdate(value, [])
+          if (Number.isFinite(value)) record(value)
         }
       }
     }

@@ -71,6 +71,22 @@ describe("the metrics of a plugin", () => {
     })
   )
 
+  it.effect("a metric that is asked for again is one series, whatever its description", () =>
+    Effect.gen(function* () {
+      const { metrics, plugin } = metricsOf()
+      metrics.histogram("delay_ms", { boundaries: [10, 100] }).record(5)
+      metrics.histogram("delay_ms", { boundaries: [10, 100], description: "Delay." }).record(50)
+      expect(yield* exported(`svc_plugin_${plugin.replace("-", "_")}_delay_ms`)).toMatchObject([
+        { description: null, state: { count: 2, sum: 55 } }
+      ])
+      metrics.counter("bytes", { description: "Bytes." }).add(1)
+      metrics.counter("bytes").add(2)
+      expect(yield* exported(`svc_plugin_${plugin.replace("-", "_")}_bytes`)).toMatchObject([
+        { description: "Bytes.", state: { count: 3 } }
+      ])
+    })
+  )
+
   it("a wrong name, wrong boundaries and a name of another kind are refused", () => {
     const { metrics } = metricsOf()
     for (const name of ["", "Bytes", "a-b", "1a", 'a"b', "a b"]) {
