@@ -1,5 +1,5 @@
 import type { HostMetrics, MetricOptions } from "@svc/providers/Host"
-import { Metric, MetricBoundaries } from "effect"
+import { Metric, MetricBoundaries, MetricLabel } from "effect"
 
 /** Metrics of one plugin at most, counted with their tags: each is kept until the process ends. */
 export const maxMetrics = 200
@@ -48,10 +48,9 @@ export const pluginMetrics = (plugin: string, onTooMany: () => void): HostMetric
       warned = true
       return () => {}
     }
-    const metric = Object.entries({ ...tags, plugin }).reduce(
-      (one, [tag, value]) => Metric.tagged(one, tag, String(value)),
-      make(`svc_plugin_${plugin.replaceAll("-", "_")}_${name}`)
-    )
+    // All labels at once, as in ProviderMetrics.
+    const labels = Object.entries({ ...tags, plugin }).map(([tag, value]) => MetricLabel.make(tag, String(value)))
+    const metric = Metric.taggedWithLabels(make(`svc_plugin_${plugin.replaceAll("-", "_")}_${name}`), labels)
     const update: Update = (value) => metric.unsafeUpdate(value, [])
     kinds.set(name, kind)
     known.set(key, update)
