@@ -37,6 +37,8 @@ export interface Connection {
   readonly prepareStatements?: boolean
   /** The database in messages. */
   readonly displayName: string
+  /** The setting that has the URL, for people who must mend it; none when this process made the URL itself. */
+  readonly setting?: string
 }
 
 /** The connection pools of this process, for metrics. */
@@ -76,7 +78,8 @@ export class Database extends Context.Tag("@svc/database/Database")<
       const prepareStatements = yield* Config.boolean("SVC_DATABASE_PREPARE").pipe(Config.withDefault(true))
       if (Option.isSome(url) && Redacted.value(url.value).trim() !== "") {
         const displayName = yield* nameOf(url.value)
-        return migrated({ url: url.value, connections, prepareStatements, displayName }, false)
+        const connection = { url: url.value, connections, prepareStatements, displayName, setting: "SVC_DATABASE_URL" }
+        return migrated(connection, false)
       }
       const embedded = yield* EmbeddedPostgres.start({ dir: path.join(folder, "postgres") })
       const displayName = `the embedded database in ${folder}`
@@ -121,8 +124,20 @@ const isTransient = (error: SqlError.SqlError): boolean => {
 
 const connectRetries = Schedule.spaced("500 millis").pipe(Schedule.upTo("10 seconds"))
 
-const unavailable = (displayName: string) => (error: SqlError.SqlError) =>
-  new DatabaseUnavailable({ message: `Cannot use the database ${displayName}: ${rootOf(error).message}`, cause: error })
+/** What to do about an error of a database that is named in a setting; empty when the error says it. */
+const adviceOf = (error: SqlError.SqlError, setting: string): string => {
+  const { code } = rootOf(error)
+  // 28: the user or the password was refused. See the table of SQLSTATE codes in PostgreSQL's manual.
+  if (code.startsWith("28")) return `. Correct the user and the password in ${setting}`
+  if (code === "3D000") return `. Create the database, or correct ${setting}`
+  return isTransient(error) ? `. Check that PostgreSQL runs there and can be reached, or correct ${setting}` : ""
+}
+
+const unavailable = ({ displayName, setting }: Connection, error: SqlError.SqlError) =>
+  new DatabaseUnavailable({
+    message: `Cannot use the database ${displayName}: ${rootOf(error).message}${setting === undefined ? "" : adviceOf(error, setting)}`,
+    cause: error
+  })
 
 /** Runs a query at once, so that an unreachable server fails here. */
 const pool = ({
@@ -174,7 +189,7 @@ export const connect = (
 ): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseUnavailable> =>
   PgClient.layerFromPool({ acquire: pool(connection), transformJson: false }).pipe(
     Layer.retry(connectRetries.pipe(Schedule.whileInput(isTransient))),
-    Layer.catchAll((error) => Layer.fail(unavailable(connection.displayName)(error)))
+    Layer.catchAll((error) => Layer.fail(unavailable(connection, error)))
   )
 
 const migrated = (connection: Connection, exclusive: boolean) =>
@@ -186,7 +201,7 @@ const migrated = (connection: Connection, exclusive: boolean) =>
         while: (error) => error instanceof SqlError.SqlError && isTransient(error)
       }),
       Effect.catchTags({
-        SqlError: (error) => Effect.fail(unavailable(connection.displayName)(error)),
+        SqlError: (error) => Effect.fail(unavailable(connection, error)),
         MigrationFailed: (error) => Effect.fail(new DatabaseUnavailable({ message: error.message, cause: error }))
       }),
       Effect.tap((ran) => (ran.length > 0 ? Effect.logDebug(`Migrations ran: ${ran.join(", ")}`) : Effect.void)),

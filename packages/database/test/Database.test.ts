@@ -94,6 +94,7 @@ describe("Database", () => {
       url.password = "hunter2"
       const missing = yield* failureOf({ SVC_DATABASE_URL: url.href })
       expect(String(missing)).toContain('database "svc_no_such_database" does not exist')
+      expect(String(missing)).toContain(". Create the database, or correct SVC_DATABASE_URL")
       expect(String(missing)).not.toContain("hunter2")
       const wrong = yield* failureOf({ SVC_DATABASE_URL: "mysql://root:hunter2@localhost/svc" })
       expect(wrong).toMatchObject({ message: expect.stringContaining("SVC_DATABASE_URL is not of the form") })
@@ -148,6 +149,22 @@ describe("Database", () => {
     })
   )
 
+  it.scoped("a user whom the server refuses fails the start, and the message says what to correct", () =>
+    Effect.gen(function* () {
+      const port = yield* listen((socket) => {
+        // An ErrorResponse: severity, code and message, each ended by a zero byte. See PostgreSQL's protocol, §55.7.
+        const fields = 'SFATAL\0C28P01\0Mpassword authentication failed for user "svc"\0\0'
+        const head = Buffer.from("E\0\0\0\0")
+        head.writeUInt32BE(4 + fields.length, 1)
+        socket.once("data", () => socket.end(Buffer.concat([head, Buffer.from(fields)])))
+      })
+      const error = yield* failureOf({ SVC_DATABASE_URL: `postgres://svc:hunter2@127.0.0.1:${port}/svc` })
+      expect(error).toMatchObject({
+        message: `Cannot use the database 127.0.0.1:${port}/svc: password authentication failed for user "svc". Correct the user and the password in SVC_DATABASE_URL`
+      })
+    })
+  )
+
   it.scoped("a server that never answers fails the start with one line", () =>
     Effect.gen(function* () {
       const port = yield* listen(() => {})
@@ -157,6 +174,9 @@ describe("Database", () => {
       const error = yield* Effect.raceFirst(Fiber.join(start), Effect.forever(pass))
       expect(error).toMatchObject({ _tag: "DatabaseUnavailable" })
       expect(String(error)).toMatch(/Cannot use the database 127\.0\.0\.1:\d+\/svc: .*time/i)
+      expect(String(error)).toContain(
+        ". Check that PostgreSQL runs there and can be reached, or correct SVC_DATABASE_URL"
+      )
     })
   )
 })

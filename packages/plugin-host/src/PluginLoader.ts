@@ -106,6 +106,9 @@ interface Started extends ImportedPlugin {
   readonly built: BuiltPlugin
 }
 
+/** No configured plugin has the short name that was asked for. */
+export class UnknownPlugin extends PluginError {}
+
 const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
   const directory = options.directory ?? process.cwd()
   const deadline = Duration.decode(options.deadline ?? "20 seconds")
@@ -120,7 +123,7 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
   if (only !== undefined && plugins.length === 0) {
     const names = imported.map(({ plugin }) => plugin.name).join(", ")
     const known = names === "" ? "SVC_PLUGINS and svc.config.json name none" : `the plugins that are named: ${names}`
-    return yield* new PluginError({ plugin: only, reason: `no plugin has this short name; ${known}` })
+    return yield* new UnknownPlugin({ plugin: only, reason: `no plugin has this short name; ${known}` })
   }
   const configured = yield* Effect.forEach(plugins, (one) =>
     Effect.map(pluginConfig(one.plugin, settings), (read) => ({ ...one, read }))

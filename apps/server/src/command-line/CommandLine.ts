@@ -112,15 +112,14 @@ const reworded = (message: string, command: CommandNode): string => {
 export const check = (command: CommandNode, descriptor: Descriptor.Command<unknown>, words: ReadonlyArray<string>) =>
   Descriptor.parse(descriptor, ["svc", ...words], CliConfig.defaultConfig).pipe(
     Effect.mapError(({ error }) => stripVTControlCharacters(HelpDoc.toAnsiText(error)).replace(/\s+/g, " ").trim()),
-    Effect.filterOrFail(
-      (directive) => directive._tag === "BuiltIn" || directive.leftover.length === 0,
-      () => "There is an argument too many"
-    ),
+    Effect.flatMap((directive) => {
+      const [extra] = directive._tag === "BuiltIn" ? [] : directive.leftover
+      return extra === undefined ? Effect.void : Effect.fail(`One argument too many: ${extra}`)
+    }),
     Effect.mapError((message) => {
       const reason = reworded(message, command)
       // What is wrong with a value says all; who leaves something out looks for the usage.
       const isValue = / must be /.test(reason)
       return new WrongUsage({ message: isValue ? reason : `${reason}.\n${usageOf(command)}` })
-    }),
-    Effect.asVoid
+    })
   )

@@ -103,7 +103,7 @@ describe("a command line", () => {
     ["serve -d", "unknown option of svc serve: -d.\n"],
     ["chat x --wizard", "unknown option of svc chat: --wizard."],
     ["org create", "Missing argument <name>.\nUsage: svc org create <name> [options]"],
-    ["org create a b", "There is an argument too many."],
+    ["org create a b c", "One argument too many: b.\nUsage: svc org create <name> [options]"],
     ["keys create org", "--org is required."],
     ["keys create admin --org 1", "<kind> must be one of org, project, workspace"],
     ["keys create project --org 1 --scope all", "--scope must be one of full, read"],

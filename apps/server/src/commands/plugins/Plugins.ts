@@ -1,8 +1,8 @@
 import { capabilityNames } from "@svc/plugin-host/loader/PluginConfig"
 import { pluginSources } from "@svc/plugin-host/loader/PluginSources"
-import type { Capability, LoaderOptions } from "@svc/plugin-host/PluginLoader"
+import { type Capability, type LoaderOptions, UnknownPlugin } from "@svc/plugin-host/PluginLoader"
 import type { Health } from "@svc/providers/Health"
-import { PluginError } from "@svc/providers/Plugin"
+import type { PluginError } from "@svc/providers/Plugin"
 import { Providers } from "@svc/providers/Providers"
 import { Console, type Context, Effect, Either } from "effect"
 import { commandPlugins } from "../../PluginHosting.ts"
@@ -167,10 +167,10 @@ const withHealth = (
 const isSource = (name: string): boolean => /[/.:\\]/.test(name)
 
 /** A short name is that of a configured plugin. Without `--dev` those of the development mode are not. */
-const withAdvice = (error: PluginError, isDev: boolean): PluginError =>
-  isDev || !error.reason.startsWith("no plugin has this short name")
+const withAdvice = (error: UnknownPlugin, isDev: boolean): PluginError =>
+  isDev
     ? error
-    : new PluginError({
+    : new UnknownPlugin({
         plugin: error.plugin,
         reason: `${error.reason}; --dev adds those of the development mode, and the package or path of any plugin can be given instead`
       })
@@ -220,4 +220,4 @@ export const check = (options: {
       )
       if (!ok) return yield* Effect.fail(new Reported())
     })
-  ).pipe(Effect.mapError((error) => (error instanceof PluginError ? withAdvice(error, options.dev === true) : error)))
+  ).pipe(Effect.mapError((error) => (error instanceof UnknownPlugin ? withAdvice(error, options.dev === true) : error)))
