@@ -152,7 +152,7 @@ describe("Database", () => {
   it.scoped("a user whom the server refuses fails the start, and the message says what to correct", () =>
     Effect.gen(function* () {
       const port = yield* listen((socket) => {
-        // An ErrorResponse: severity, code and message, each ended by a zero byte. See PostgreSQL's protocol, §55.7.
+        // An ErrorResponse: severity, code and message, each ended by a zero byte. See "Message Formats" in PostgreSQL's manual.
         const fields = 'SFATAL\0C28P01\0Mpassword authentication failed for user "svc"\0\0'
         const head = Buffer.from("E\0\0\0\0")
         head.writeUInt32BE(4 + fields.length, 1)

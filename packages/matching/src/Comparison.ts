@@ -262,7 +262,12 @@ export const scoreOf = (one: Reading, other: Reading, order: DayMonthOrder): num
   const equal = total - lengthOf(left) - lengthOf(right) - disagreeing
   const alike = pairs.reduce((sum, pair) => sum + pair.alike * (pair.left.plain.length + pair.right.plain.length), 0)
   const byWords = (equal + alike) / total
-  if (one.isAddress && other.isAddress) return joinedScore(text, otherText, digits, disagreeing)
+  if (one.isAddress && other.isAddress) {
+    const isOther =
+      one.ending !== other.ending &&
+      [one, other].every(({ ending = "" }) => ending !== "" && ending.length <= shortWord)
+    return isOther ? 0 : joinedScore(text, otherText, digits, disagreeing)
+  }
   return words.length === otherWords.length
     ? byWords
     : Math.max(byWords, joinedScore(text, otherText, digits, disagreeing))

@@ -133,11 +133,11 @@ function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]
 }
 
 /** Tells readings apart. `expanded` follows from the word. */
-const keyOf = ({ digits, groups, isAddress, words }: Reading): string => {
+const keyOf = ({ digits, ending = "", groups, isAddress, words }: Reading): string => {
   const said = words.map(
     ({ besideDigits, filler, numberIn, plain }) => `${plain}${besideDigits ? "+" : ""}${filler ? "-" : ""}${numberIn}`
   )
-  return `${isAddress} ${said.join(" ")} ${digits.map(digitsKey).join(" ")} ${groups.join(" ")}`
+  return `${isAddress} ${ending} ${said.join(" ")} ${digits.map(digitsKey).join(" ")} ${groups.join(" ")}`
 }
 
 /**

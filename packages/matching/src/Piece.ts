@@ -1,4 +1,4 @@
-import type { Word } from "./Tokens.ts"
+import type { Word, WordPart } from "./Tokens.ts"
 
 /** A date in digits, in the order of the text. */
 export interface NumericDate {
@@ -36,6 +36,7 @@ export type Piece =
       readonly letters: boolean
       /** The languages in which it is a number word, as bits. */
       readonly numberIn: number
+      readonly part?: WordPart
       /** It is "oh" or "o" in a language in which that may be 0. */
       readonly oh?: boolean
     }

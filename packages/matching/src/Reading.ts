@@ -14,7 +14,7 @@ import type { NumberWords, SpokenNumber } from "./NumberWords.ts"
 import type { Piece, SpokenDate, SpokenTime } from "./Piece.ts"
 import { spelledAt, spellingAt } from "./Spelling.ts"
 import { timesIn } from "./Times.ts"
-import type { Token, Word } from "./Tokens.ts"
+import type { Token, Word, WordPart } from "./Tokens.ts"
 
 /** How a text is read: the language that decides about ambiguous words, letters by their names, the order in dates. */
 export interface Manner {
@@ -46,6 +46,8 @@ export interface Reading {
   /** The numbers of each digit sequence of more than one, as they were said. */
   readonly groups: ReadonlyArray<ReadonlyArray<string>>
   readonly isAddress: boolean
+  /** What follows the last dot of an e-mail address. */
+  readonly ending: string | undefined
 }
 
 const isSingleLetter = (piece: Piece | undefined): boolean =>
@@ -118,7 +120,8 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
         spelledAt(tokens, at, lexicon) ?? (manner.spelled ? spellingAt(tokens, at, lexicon, numbers) : undefined)
       const oh = isZero(token.word.plain, lexicon) && (spelled === undefined || spelled.tokens === 1)
       if (spelled !== undefined) {
-        pieces.push({ ...letterPiece(spelled.letters), ...(oh && { oh }) })
+        const { part } = token
+        pieces.push({ ...letterPiece(spelled.letters), ...(part !== undefined && { part }), ...(oh && { oh }) })
         at += spelled.tokens
         continue
       }
@@ -142,6 +145,7 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
           word: token.word,
           letters: false,
           numberIn: numbers.languagesOf(at),
+          ...(token.part !== undefined && { part: token.part }),
           ...(oh && { oh })
         })
         at++
@@ -166,13 +170,20 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
   return { pieces, hasAt }
 }
 
-/** The pieces without the signs of an e-mail address. */
+/** The pieces without the signs of an e-mail address. What follows its sign or a dot is part of the address. */
 const withoutSigns = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Piece> => {
   const kept: Array<Piece> = []
+  let part: WordPart | undefined
   for (let at = 0; at < pieces.length; ) {
-    const words = signAt(pieces, at, atWords) || signAt(pieces, at, dotWords) || signAt(pieces, at, signWords)
+    const dots = signAt(pieces, at, dotWords)
+    const ats = signAt(pieces, at, atWords)
+    const words = ats || dots || signAt(pieces, at, signWords)
     const piece = pieces[at]
-    if (words === 0 && piece !== undefined) kept.push(piece)
+    if (words === 0 && piece !== undefined) {
+      kept.push(piece._tag === "Word" && part !== undefined ? { ...piece, part } : piece)
+      part = undefined
+    } else if (dots > 0) part = "ending"
+    else if (ats > 0) part = "address"
     at += words || 1
   }
   return kept
@@ -241,6 +252,7 @@ export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, ma
   const words: Array<AnswerWord> = []
   const digits: Array<string | SpokenDate | SpokenTime> = []
   const groups: Array<ReadonlyArray<string>> = []
+  let ending: string | undefined
   for (let at = 0; at < pieces.length; ) {
     const start = at
     const piece = pieces[at]
@@ -266,10 +278,11 @@ export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, ma
       const besideDigits = isDigits(pieces[start - 1]) || isDigits(pieces[at + 1])
       const filler = spelled
         ? start < at && !besideDigits && repeatsName(plain, words)
-        : fillers.has(plain) || hesitations.has(plain)
+        : piece.part === undefined && (fillers.has(plain) || hesitations.has(plain))
+      if (piece.part === "ending") ending = plain
       words.push({ plain, expanded, filler, spelled, numberIn: start < at ? 0 : piece.numberIn, besideDigits })
     }
     at++
   }
-  return { words, digits, groups, isAddress }
+  return { words, digits, groups, isAddress, ending }
 }

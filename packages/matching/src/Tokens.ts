@@ -1,6 +1,11 @@
 /** One part of a text: a word, digits, the sign `@`, or a date in digits. */
 export type Token =
-  | { readonly _tag: "Word"; readonly word: Word }
+  | {
+      readonly _tag: "Word"
+      readonly word: Word
+      /** Set when it is part of the answer by how it is written, also where it could be a filler word. */
+      readonly part?: WordPart
+    }
   | {
       readonly _tag: "Digits"
       readonly digits: string
@@ -9,6 +14,9 @@ export type Token =
     }
   | { readonly _tag: "At" }
   | { readonly _tag: "NumericDate"; readonly parts: readonly [string, string, string] }
+
+/** A part of a code, as in "A12" and "3816 LE", or of an e-mail address, of which the ending follows the last dot. */
+export type WordPart = "code" | "address" | "ending"
 
 /** A word without case and diacritics. `expanded` is its other transliteration: `muller` and `mueller` for Müller. */
 export interface Word {
@@ -79,14 +87,52 @@ const compatible = (text: string): string =>
     return form.length > longestForm ? character : form
   })
 
+/** Capitals after digits are part of a code, unless the text has others elsewhere. */
+const capitals = /^\p{Lu}{1,2}$/u
+const otherCapitals = /(?<!\d[ -]?|[\p{L}\p{M}])\p{Lu}{2}/u
+
+const domain = /[\p{L}\p{M}\d-]+(?:\.[\p{L}\p{M}\d-]+)*/uy
+
+/** The e-mail addresses of a text, in order, as offsets. An address whose domain has no dot has no ending. */
+function* addressesIn(
+  text: string
+): Generator<{ readonly from: number; readonly ending: number; readonly to: number }> {
+  for (const { 0: chunk, index: from } of text.matchAll(/\S+/g)) {
+    const at = chunk.lastIndexOf("@")
+    domain.lastIndex = at + 1
+    const found = at > 0 ? domain.exec(chunk)?.[0] : undefined
+    if (found === undefined) continue
+    const dot = found.lastIndexOf(".")
+    yield { from, ending: dot < 0 ? -1 : from + at + dot + 2, to: from + at + 1 + found.length }
+  }
+}
+
+/**
+ * Says of which part of a code or an address each word of a text is, given by its offsets; asked for the words in their
+ * order. `text` has its case.
+ */
+const partsOf = (text: string, lower: string) => {
+  const cased = text.length === lower.length && !otherCapitals.test(text) ? text : lower
+  const addresses = addressesIn(lower)
+  let address = addresses.next().value
+  return (start: number, end: number): WordPart | undefined => {
+    while (address !== undefined && address.to < end) address = addresses.next().value
+    if (address !== undefined && address.from <= start) return address.ending === start ? "ending" : "address"
+    const before = lower.slice(Math.max(0, start - 2), start)
+    if (/\d$/.test(before) || /^\d/.test(lower.slice(end, end + 1))) return "code"
+    return /\d[ -]$/.test(before) && capitals.test(cased.slice(start, end)) ? "code" : undefined
+  }
+}
+
 /**
  * The words and digits of a text. Signs and spaces separate words and are not compared, nor are invisible characters.
  */
 export const tokensOf = (text: string): ReadonlyArray<Token> => {
-  const clean = compatible(text)
-    .toLowerCase()
+  const cased = compatible(text)
     .replace(/\p{Cf}+/gu, "")
     .replace(/(?![0-9])\p{Nd}/gu, asciiDigit)
+  const clean = cased.toLowerCase()
+  const partOf = partsOf(cased, clean)
   const tokens: Array<Token> = []
   for (const found of clean.matchAll(pattern)) {
     const [, date, , , digits, word, at] = found
@@ -102,7 +148,8 @@ export const tokensOf = (text: string): ReadonlyArray<Token> => {
       tokens.push({ _tag: "Digits", digits, ...(clock && { clock }) })
     } else if (word !== undefined) {
       const folded = wordOf(word.replace(/['’]/g, ""))
-      if (folded.plain !== "") tokens.push({ _tag: "Word", word: folded })
+      const part = partOf(found.index, found.index + word.length)
+      if (folded.plain !== "") tokens.push({ _tag: "Word", word: folded, ...(part !== undefined && { part }) })
     } else if (at !== undefined) tokens.push({ _tag: "At" })
   }
   return tokens

@@ -66,6 +66,11 @@ describe("Answer matching", () => {
       ["1011 AB", "1011 AC"],
       ["1011 AB Amsterdam", "1011 AC Amsterdam"],
       ["1011 AB", "1011"],
+      ["3816 LE", "3816"],
+      ["3816 LE", "three eight one six"],
+      ["A12", "12"],
+      ["12a", "12"],
+      ["12 A", "12"],
       ["5 kg", "5 km"],
       ["one two three four five six seven eight nine ten", "one two three four five six seven eight nine eleven"],
       ["john23@example.com", "john24@example.com"]
@@ -166,6 +171,32 @@ describe("Answer matching", () => {
     expect(matches("60", "tres")).toBe(true)
     expect(matches("3", "tres")).toBe(true)
     expect(matches("4", "tres")).toBe(false)
+  })
+
+  it("takes a short word for a part of a code where it touches digits, or is in capitals after them", () => {
+    for (const said of ["3816 le", "38 16 l e", "three eight one six l e"]) expect(scoreOf("3816 LE", said)).toBe(1)
+    for (const said of ["a 12", "a twelve", "it's a 12", "A-12"]) expect(scoreOf("A12", said)).toBe(1)
+    for (const said of ["12", "it is 12", "IT IS 12", "I AM 12", "12 is it", "A 12"])
+      expect(scoreOf("12", said)).toBe(1)
+    expect(scoreOf("12 IS MY NUMBER", "12 is my number")).toBe(1)
+  })
+
+  it("takes e-mail addresses with other short endings for other addresses", () => {
+    for (const [ending, other] of [
+      ["de", "it"],
+      ["nl", "be"],
+      ["com", "co"],
+      ["co.uk", "co.nl"]
+    ]) {
+      const expected = `anna.jansen@example.${ending}`
+      expect(scoreOf(expected, `anna.jansen@example.${other}`)).toBe(0)
+      expect(scoreOf(expected, `anna dot jansen at example dot ${other?.replace(".", " dot ")}`)).toBe(0)
+      expect(scoreOf(expected, `my email is anna dot jansen at example dot ${ending?.replace(".", " dot ")}`)).toBe(1)
+      expect(matches(expected, `ana.jansen@example.${ending}`)).toBe(true)
+    }
+    expect(scoreOf("anna@example.de", "anna at example dot d e")).toBe(1)
+    expect(scoreOf("Anna <anna@example.de>, at 5", "Anna, anna@example.de, at 5")).toBe(1)
+    expect(scoreOf("de@is.it", "de at is dot it")).toBe(1)
   })
 
   it("compares e-mail addresses in their order, whatever the signs are called", () => {
