@@ -7,6 +7,9 @@ import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
 /** A tick that is later than this after the one before, in ms, shows that the process was too busy to read the network. */
 const stallMs = 45
 
+/** After a stall, no audio waits to be read any more when more than so many frames have come no faster than 20 ms each. */
+const mostSteady = 2
+
 /** The next tick takes audio that has waited for so many ms: what follows is late, or does not come. */
 const longestWait = 30
 
@@ -53,6 +56,11 @@ export class ReceivePath implements FrameSource {
   private ticked = 0
   /** Time that did not count until now. */
   private stalled = 0
+  /** For how long audio may have waited that is read now, in ms, and how many frames in a row have come no faster. */
+  private unread = 0
+  private steadyFrames = 0
+  /** When the frame that was passed on last ended. */
+  private passedEnd = 0
 
   constructor(options: {
     readonly format: AudioFormat
@@ -173,6 +181,8 @@ export class ReceivePath implements FrameSource {
       const lost = now - this.ticked - frameMs
       this.ticked += lost
       this.stalled += lost
+      this.unread += lost + frameMs
+      this.steadyFrames = 0
       this.buffer.paused(lost)
     }
     return now - this.stalled
@@ -180,10 +190,26 @@ export class ReceivePath implements FrameSource {
 
   private pass(frame: Int16Array, at: number, isSilence: boolean): void {
     if (this.stopped) return
+    const began = this.beginOf(at + this.stalled)
     if (this.tap !== undefined) {
       this.codec.encode(frame, 0, frame.length, this.bytes, 0)
-      this.tap(this.bytes, at + this.stalled, isSilence)
+      this.tap(this.bytes, began, isSilence)
     }
-    this.onFrame(frame, at + this.stalled, this.late)
+    this.onFrame(frame, began, this.late)
+  }
+
+  /**
+   * When a frame began. `at`: when it would have begun if it had come when it was read. What waited during a stall had come
+   * one frame after the other, so it follows the frame before it.
+   */
+  private beginOf(at: number): number {
+    const waited = Math.max(0, at - this.passedEnd)
+    if (this.unread > 0) {
+      this.steadyFrames = waited < this.unread ? 0 : this.steadyFrames + 1
+      this.unread = this.steadyFrames > mostSteady ? 0 : Math.min(this.unread, waited)
+    }
+    const began = waited > 0 && waited <= this.unread ? this.passedEnd : at
+    this.passedEnd = began + frameMs
+    return began
   }
 }

@@ -50,14 +50,14 @@ const receive = (frames: number, stalls: ReadonlyArray<Stall>, { calls, first, k
     return now
   }
   const wheel = wheelFor(calls)
-  const heard: Array<{ readonly samples: Int16Array; readonly isSilence: boolean }> = []
+  const heard: Array<{ readonly samples: Int16Array; readonly at: number; readonly isSilence: boolean }> = []
   const recorded: Array<number> = []
   const recording = new RecordedCall(format, 0)
   const record = (caller: Uint8Array<ArrayBuffer>) => recorded.push(...new Int16Array(caller.buffer))
   recording.start({ write: record, end: record, cancel: () => {} })
   const path = new ReceivePath({ format, codec: codecOf(format), wheel, now: clock, onFrame: () => {} })
   path.record((bytes, at, isSilence) => {
-    heard.push({ samples: new Int16Array(bytes.slice().buffer), isSilence })
+    heard.push({ samples: new Int16Array(bytes.slice().buffer), at, isSilence })
     recording.received(bytes, at, isSilence)
   })
   let sent = 0
@@ -130,6 +130,34 @@ describe("ReceivePath, while the process stalls", () => {
       ),
       { numRuns: 300 }
     )
+  })
+
+  it("knows when each frame came that waited to be read, also when it stalls again and again", () => {
+    for (const line of lines) {
+      for (const ms of [60, 90, 150, 300, 800]) {
+        for (const reads of [30, 31, 32, 33, 60, 61, 62, 63, 200]) {
+          const stalls = Array.from({ length: 8 }, () => ({ reads, ms }))
+          const late = receive(300, stalls, line).heard.map(({ at }, n) => at - n * 20)
+          expect([line, ms, reads, ...new Set(late)]).toEqual([line, ms, reads, 0])
+        }
+      }
+    }
+  })
+
+  it("knows that audio came later when the network stood still as well", () => {
+    const wheel = new FrameWheel(() => {})
+    let now = 0
+    const began: Array<number> = []
+    const codec = codecOf(format)
+    const path = new ReceivePath({ format, codec, wheel, now: () => now, onFrame: (_, at) => void began.push(at) })
+    for (let n = 0; n < 40; n++) {
+      now += n === 20 ? 150 : 20
+      wheel.tickDueSlots(now, () => now)
+      path.receive(bytesOf(n), undefined, undefined)
+    }
+    // Of the first three after the stall it is not known that no more will come at once.
+    const times = [...Array(23).keys()].map((n) => n * 20)
+    expect(began).toEqual([...times, ...Array.from({ length: 17 }, (_, n) => 590 + n * 20)])
   })
 
   it("sends late frames of other calls after a packet, whose bytes the plugin may use again then", () => {

@@ -10,8 +10,11 @@ export interface TickListener {
 const slotMs = 5
 const slotCount = 4
 
-/** After a longer stall the missed time is skipped, so that no listener gets more than three ticks at once. */
-const maxCatchUpMs = 60
+/**
+ * After a longer stall the missed time is skipped, so that no listener gets more than five ticks at once. A server skips
+ * frames from there on, too: were it less here, phones would play ever later what the server sends in time.
+ */
+const maxCatchUpMs = 100
 
 /** Timers may fire this early. */
 const toleranceMs = 0.3
