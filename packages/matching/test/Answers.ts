@@ -34,7 +34,10 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["Ben", "my name is Ben"],
       ["Jansen", "my name is Jansen, that's j a n s e n"],
       ["1990-05-03", "thursday the third of may nineteen ninety"],
-      ["1,000,000", "one million"]
+      ["1,000,000", "one million"],
+      ["1234", "my code is one two three four, thank you"],
+      ["anna@example.com", "that would be Anna at example dot com, thanks"],
+      ["John Smith", "yes, this is John Smith speaking"]
     ],
     differ: [
       ["John Smith", "John Jones"],
@@ -70,6 +73,7 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
   },
   "es-ES": {
     match: [
+      ["Carlos Ruiz", "soy Carlos Ruiz, gracias"],
       ["José García", "me llamo jose garcia"],
       ["23", "veintitrés"],
       ["45", "cuarenta y cinco"],
@@ -93,6 +97,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
   },
   "nl-NL": {
     match: [
+      ["jan@voorbeeld.nl", "mijn mailadres is jan apenstaartje voorbeeld punt nl, dank je wel"],
+      ["Jan Jansen", "u spreekt met Jan Jansen"],
       ["Jan de Vries", "mijn naam is Jan de Vries"],
       ["van der Berg", "Vanderberg"],
       ["23", "drieëntwintig"],
@@ -123,6 +129,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
   },
   "de-DE": {
     match: [
+      ["anna@beispiel.de", "anna ät beispiel punkt de, vielen Dank"],
+      ["Anna Meier", "hier spricht Anna Meier"],
       ["Müller", "Mueller"],
       ["Straße", "Strasse"],
       ["Jürgen Groß", "ich heiße Juergen Gross"],
@@ -153,6 +161,7 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
   },
   "fr-FR": {
     match: [
+      ["Anne Martin", "Anne Martin, s'il vous plaît, merci"],
       ["Hélène Lefèvre", "je m'appelle helene lefevre"],
       ["97", "quatre-vingt-dix-sept"],
       ["71", "soixante et onze"],
@@ -179,6 +188,7 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
   },
   "it-IT": {
     match: [
+      ["Mario Rossi", "Mario Rossi, per favore, grazie"],
       ["Niccolò Rossi", "mi chiamo niccolo rossi"],
       ["21", "ventuno"],
       ["88", "ottantotto"],
@@ -207,6 +217,7 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
   },
   "pt-PT": {
     match: [
+      ["Ana Silva", "Ana Silva, obrigada"],
       ["João Gonçalves", "o meu nome é joao goncalves"],
       ["23", "vinte e três"],
       ["16", "dezasseis"],
@@ -235,6 +246,7 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
   },
   "pl-PL": {
     match: [
+      ["Anna Nowak", "Anna Nowak, dziękuję"],
       ["Łukasz Wójcik", "nazywam się lukasz wojcik"],
       ["23", "dwadzieścia trzy"],
       ["555", "pięćset pięćdziesiąt pięć"],
@@ -327,6 +339,7 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
   },
   "fi-FI": {
     match: [
+      ["Anna Virtanen", "Anna Virtanen, kiitos"],
       ["Päivi Mäkelä", "nimeni on Paivi Makela"],
       ["23", "kaksikymmentäkolme"],
       ["23", "kaksi kymmentä kolme"],

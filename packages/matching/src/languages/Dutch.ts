@@ -51,7 +51,7 @@ export const dutch: Vocabulary = {
   },
   spelledAs: "van, als in, zoals, zoals in, voor",
   fillers:
-    "een en mijn naam is ik heet ben het dat de nummer code pin adres email mail e datum geboren op geboortedatum alstublieft ja nou dus goed",
+    "een en mijn naam is ik heet ben het dat de nummer code pin adres email mail e datum geboren op geboortedatum alstublieft ja nou dus goed dank bedankt wel spreekt hier mailadres emailadres",
   times: {
     hour: "uur",
     half: "half",

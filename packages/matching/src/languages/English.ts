@@ -53,7 +53,7 @@ export const english: Vocabulary = {
   },
   spelledAs: "as in, for, like, is for, as",
   fillers:
-    "to my first last name is im i am its it this thats that the a an called number code pin address email mail e date birth born on please yes yeah yep ok okay well so sure",
+    "to my first last name is im i am its it this thats that the a an called number code pin address email mail e date birth born on please yes yeah yep ok okay well so sure thank thanks you would be speaking here",
   times: {
     hour: "o'clock oclock hours",
     half: "half",

@@ -50,7 +50,7 @@ export const finnish: Vocabulary = {
   },
   spelledAs: "niin kuin, kuin, kuten",
   fillers:
-    "nimeni on minun olen se numero numeroni koodi koodini pin osoite osoitteeni sähköposti email mail e syntymäaika syntynyt joo kyllä no eli",
+    "nimeni on minun olen se numero numeroni koodi koodini pin osoite osoitteeni sähköposti email mail e syntymäaika syntynyt joo kyllä no eli kiitos",
   times: {
     hour: "kello klo",
     half: "puoli",

@@ -49,7 +49,7 @@ export const french: Vocabulary = {
   },
   spelledAs: "comme, de",
   fillers:
-    "un une et mon ma nom est je mappelle suis cest le la numéro code adresse email mail e date naissance né née il sagit oui alors voilà",
+    "un une et mon ma nom est je mappelle suis cest le la numéro code adresse email mail e date naissance né née il sagit oui alors voilà merci sil vous plaît",
   times: {
     hour: "heures heure h",
     half: "demie demi",

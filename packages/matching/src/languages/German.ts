@@ -51,7 +51,7 @@ export const german: Vocabulary = {
   },
   spelledAs: "wie, für",
   fillers:
-    "ein eine einen mein meine name ist ich heiße bin das es die nummer adresse email mail e code pin datum geboren am lautet bitte ja also genau gut",
+    "ein eine einen mein meine name ist ich heiße bin das es die nummer adresse email mail e code pin datum geboren am lautet bitte ja also genau gut danke vielen dank hier spricht",
   times: {
     hour: "Uhr",
     half: "halb",

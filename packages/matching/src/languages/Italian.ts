@@ -51,7 +51,7 @@ export const italian: Vocabulary = {
   },
   spelledAs: "come, di",
   fillers:
-    "un uno una e il mio nome è mi chiamo sono la lo numero codice pin indirizzo email mail e data nascita nato nata sì allora ecco bene",
+    "un uno una e il mio nome è mi chiamo sono la lo numero codice pin indirizzo email mail e data nascita nato nata sì allora ecco bene grazie favore",
   times: {
     hour: "ore ora h",
     half: "mezza mezzo",

@@ -50,7 +50,7 @@ export const polish: Vocabulary = {
   },
   spelledAs: "jak",
   fillers:
-    "i mam na imię nazywam się jestem to jest mój moje moja nazwisko numer kod pin adres email mail e data urodzenia urodzony urodzona tak no więc proszę",
+    "i mam na imię nazywam się jestem to jest mój moje moja nazwisko numer kod pin adres email mail e data urodzenia urodzony urodzona tak no więc proszę dziękuję",
   times: {
     hour: "godzina godzinie godz",
     half: "wpół pół",

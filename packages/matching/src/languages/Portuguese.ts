@@ -50,7 +50,7 @@ export const portuguese: Vocabulary = {
   },
   spelledAs: "de, como",
   fillers:
-    "um uma e o meu nome é chamo me sou a número código pin morada endereço email mail e data nascimento nasci sim então bem",
+    "um uma e o meu nome é chamo me sou a número código pin morada endereço email mail e data nascimento nasci sim então bem obrigado obrigada favor",
   times: {
     hour: "horas hora h",
     half: "meia",

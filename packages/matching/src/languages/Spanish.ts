@@ -61,7 +61,7 @@ export const spanish: Vocabulary = {
   },
   spelledAs: "de, como, como en",
   fillers:
-    "un una y mi nombre es me llamo soy el la lo número código pin dirección correo email mail e fecha nacimiento nací sí pues bueno vale",
+    "un una y mi nombre es me llamo soy el la lo número código pin dirección correo email mail e fecha nacimiento nací sí pues bueno vale gracias favor habla",
   times: {
     hour: "horas hora h",
     half: "media",
