@@ -134,8 +134,8 @@ describe("ReceivePath, while the process stalls", () => {
 
   it("knows when each frame came that waited to be read, also when it stalls again and again", () => {
     for (const line of lines) {
-      for (const ms of [60, 90, 150, 300, 800]) {
-        for (const reads of [30, 31, 32, 33, 60, 61, 62, 63, 200]) {
+      for (const ms of [60, 150, 800]) {
+        for (const reads of [30, 33, 61, 200]) {
           const stalls = Array.from({ length: 8 }, () => ({ reads, ms }))
           const late = receive(300, stalls, line).heard.map(({ at }, n) => at - n * 20)
           expect([line, ms, reads, ...new Set(late)]).toEqual([line, ms, reads, 0])

@@ -1,8 +1,8 @@
 import { SaxesParser } from "saxes"
 import { type Answer, maxPages, maxSitemaps } from "./ReaderMessages.ts"
 
-/** Characters that are parsed at a time. */
-const piece = 65_536
+/** Characters that are parsed at a time. Few, as the parser looks for the namespace of a tag in all that it is in. */
+const piece = 4096
 const maxDepth = 20
 const maxUrl = 2048
 
