@@ -183,7 +183,7 @@ const withoutSigns = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Piece> => {
       kept.push(piece._tag === "Word" && part !== undefined ? { ...piece, part } : piece)
       part = undefined
     } else if (dots > 0) part = "ending"
-    else if (ats > 0) part = "address"
+    else if (ats > 0) part = "answer"
     at += words || 1
   }
   return kept

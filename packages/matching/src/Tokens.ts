@@ -3,7 +3,7 @@ export type Token =
   | {
       readonly _tag: "Word"
       readonly word: Word
-      /** Set when it is part of the answer by how it is written, also where it could be a filler word. */
+      /** Set when the way it is written shows that it is no filler word. */
       readonly part?: WordPart
     }
   | {
@@ -15,8 +15,11 @@ export type Token =
   | { readonly _tag: "At" }
   | { readonly _tag: "NumericDate"; readonly parts: readonly [string, string, string] }
 
-/** A part of a code, as in "A12" and "3816 LE", or of an e-mail address, of which the ending follows the last dot. */
-export type WordPart = "code" | "address" | "ending"
+/**
+ * `answer`: a part of a code, as in "A12" and "3816 LE", or of an e-mail address. `ending`: what follows the last dot of an
+ * address.
+ */
+export type WordPart = "answer" | "ending"
 
 /** A word without case and diacritics. `expanded` is its other transliteration: `muller` and `mueller` for Müller. */
 export interface Word {
@@ -107,20 +110,17 @@ function* addressesIn(
   }
 }
 
-/**
- * Says of which part of a code or an address each word of a text is, given by its offsets; asked for the words in their
- * order. `text` has its case.
- */
+/** Tells the part that a word has by how it is written, from its offsets. Takes the words in order. `text` has its case. */
 const partsOf = (text: string, lower: string) => {
   const cased = text.length === lower.length && !otherCapitals.test(text) ? text : lower
   const addresses = addressesIn(lower)
   let address = addresses.next().value
   return (start: number, end: number): WordPart | undefined => {
     while (address !== undefined && address.to < end) address = addresses.next().value
-    if (address !== undefined && address.from <= start) return address.ending === start ? "ending" : "address"
+    if (address !== undefined && address.from <= start) return address.ending === start ? "ending" : "answer"
     const before = lower.slice(Math.max(0, start - 2), start)
-    if (/\d$/.test(before) || /^\d/.test(lower.slice(end, end + 1))) return "code"
-    return /\d[ -]$/.test(before) && capitals.test(cased.slice(start, end)) ? "code" : undefined
+    if (/\d$/.test(before) || /^\d/.test(lower.slice(end, end + 1))) return "answer"
+    return /\d[ -]$/.test(before) && capitals.test(cased.slice(start, end)) ? "answer" : undefined
   }
 }
 

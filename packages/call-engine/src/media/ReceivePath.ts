@@ -7,7 +7,7 @@ import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
 /** A tick that is later than this after the one before, in ms, shows that the process was too busy to read the network. */
 const stallMs = 45
 
-/** After a stall, no audio waits to be read any more when more than so many frames have come no faster than 20 ms each. */
+/** What waited during a stall has been read once more than this many frames in a row came no faster than every 20 ms. */
 const mostSteady = 2
 
 /** The next tick takes audio that has waited for so many ms: what follows is late, or does not come. */

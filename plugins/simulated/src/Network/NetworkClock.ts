@@ -11,8 +11,8 @@ const slotMs = 5
 const slotCount = 4
 
 /**
- * After a longer stall the missed time is skipped, so that no listener gets more than five ticks at once. A server skips
- * frames from there on, too: were it less here, phones would play ever later what the server sends in time.
+ * After a longer stall the missed time is skipped, so that no listener gets more than five ticks at once. The server's own
+ * limit is the same: with a lower one here, phones would fall further behind the server with each stall.
  */
 const maxCatchUpMs = 100
 
