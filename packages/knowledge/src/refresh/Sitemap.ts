@@ -36,12 +36,15 @@ export const readSitemap = (text: string, base: string): Answer => {
     if (path.length > maxDepth) refused = { _tag: "Refused", reason: "is XML that is nested too deeply for a sitemap" }
     location = ""
   })
-  parser.on("text", (part) => {
+  const addText = (part: string) => {
     if (isLocation() && location.length <= maxUrl) location += part
-  })
+  }
+  parser.on("text", addText)
+  parser.on("cdata", addText)
   parser.on("closetag", () => {
     const url = location.trim()
-    if (isLocation() && url.length <= maxUrl && URL.canParse(url, base)) {
+    // An empty address would be that of the sitemap itself.
+    if (isLocation() && url !== "" && url.length <= maxUrl && URL.canParse(url, base)) {
       const list = path[0] === "urlset" ? pages : sitemaps
       list.add(new URL(url, base).href)
     }

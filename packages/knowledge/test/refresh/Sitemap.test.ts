@@ -25,6 +25,23 @@ describe("readSitemap", () => {
     expect(readSitemap(text, base)).toEqual({ _tag: "Sitemap", pages: [], sitemaps: ["https://example.com/1.xml"] })
   })
 
+  it.each([
+    ["urlset", "url", "pages"],
+    ["sitemapindex", "sitemap", "sitemaps"]
+  ] as const)("reads a <loc> of a %s that is CDATA, whole or in part", (outermost, entry, list) => {
+    const locations = ["<![CDATA[https://example.com/a?b=1&c=2]]>", "\n <![CDATA[ /b]]>/c<!-- d -->"]
+    const text = `<${outermost} ${namespace}>${locations.map((loc) => `<${entry}><loc>${loc}</loc></${entry}>`).join("")}</${outermost}>`
+    expect(readSitemap(text, base)).toMatchObject({
+      [list]: ["https://example.com/a?b=1&c=2", "https://example.com/b/c"]
+    })
+  })
+
+  it.each(["", " \n ", "<![CDATA[ ]]>"])("leaves out a <loc> without an address: %j", (blank) => {
+    const index = `<sitemapindex><sitemap><loc>${blank}</loc></sitemap><sitemap><loc/></sitemap></sitemapindex>`
+    expect(readSitemap(index, base)).toMatchObject({ pages: [], sitemaps: [] })
+    expect(readSitemap(urlset([blank, "/a"]), base)).toMatchObject({ pages: ["https://example.com/a"], sitemaps: [] })
+  })
+
   it("stops when there are more pages than are read", () => {
     const answer = readSitemap(urlset(Array.from({ length: 20_000 }, (_, n) => `/page/${n}`)), base)
     expect(answer._tag === "Sitemap" && answer.pages.length).toBe(201)
