@@ -2,7 +2,7 @@ import { connectionReason } from "@svc/urls/ConnectionError"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Clock, Context, Data, Duration, Effect, Layer } from "effect"
 import { Agent, type Dispatcher } from "undici"
-import { maxPageBytes, userAgent } from "./ReaderMessages.ts"
+import { maxPageBytes, tooLarge, userAgent } from "./ReaderMessages.ts"
 
 /** The response to a request, as it was sent. */
 export interface Fetched {
@@ -11,7 +11,12 @@ export interface Fetched {
   readonly contentType: string | null
   readonly contentEncoding: string | null
   readonly bytes: Uint8Array
+  /** Whether the response was longer, and these bytes are its beginning. */
+  readonly isPart: boolean
 }
+
+/** What a request is for: of a robots.txt over 1 MB the beginning is returned, a page is refused. */
+export type Purpose = "page" | "robots"
 
 /** No response that can be used. The reason is the end of a sentence that begins with the URL. */
 export class FetchFailed extends Data.TaggedError("FetchFailed")<{ readonly reason: string }> {}
@@ -34,7 +39,7 @@ export class PageFetcher extends Context.Tag("@svc/knowledge/PageFetcher")<
   PageFetcher,
   {
     /** `delayMs`: the pause that the host asks for; at least 200 ms pass between two requests. */
-    readonly get: (url: URL, delayMs: number) => Effect.Effect<Fetched, FetchFailed>
+    readonly get: (url: URL, delayMs: number, purpose: Purpose) => Effect.Effect<Fetched, FetchFailed>
   }
 >() {
   static readonly layer: Layer.Layer<PageFetcher, never, UrlSafety> = Layer.scoped(
@@ -57,10 +62,10 @@ export class PageFetcher extends Context.Tag("@svc/knowledge/PageFetcher")<
         })
 
       return {
-        get: (url, delayMs) =>
+        get: (url, delayMs, purpose) =>
           Effect.zipRight(
             pace(url.host, delayMs),
-            exchange(agent, url).pipe(
+            exchange(agent, url, purpose).pipe(
               Effect.timeoutFail({
                 duration: requestTimeout,
                 onTimeout: () => new FetchFailed({ reason: `did not answer completely within ${requestTimeout}` })
@@ -78,13 +83,16 @@ const headers = {
   "accept-encoding": "gzip, deflate, br"
 }
 
-const exchange = (agent: Agent, url: URL): Effect.Effect<Fetched, FetchFailed> =>
+const exchange = (agent: Agent, url: URL, purpose: Purpose): Effect.Effect<Fetched, FetchFailed> =>
   Effect.async((resume) => {
     let controller: Dispatcher.DispatchController | undefined
     let isCancelled = false
-    let head: Omit<Fetched, "bytes"> | undefined
+    let head: Omit<Fetched, "bytes" | "isPart"> | undefined
     const chunks: Array<Uint8Array> = []
     let length = 0
+    const succeed = (isPart: boolean) => {
+      if (head !== undefined) resume(Effect.succeed({ ...head, bytes: Buffer.concat(chunks), isPart }))
+    }
     const fail = (reason: string) => resume(Effect.fail(new FetchFailed({ reason })))
     const header = (value: string | ReadonlyArray<string> | undefined): string | null =>
       (typeof value === "string" ? value : value?.[0]) ?? null
@@ -110,21 +118,27 @@ const exchange = (agent: Agent, url: URL): Effect.Effect<Fetched, FetchFailed> =
           }
           // Only the body of a successful response is read.
           if (status >= 300) {
-            resume(Effect.succeed({ ...head, bytes: new Uint8Array(0) }))
+            succeed(false)
+            abort()
+          } else if (purpose === "page" && Number(header(received["content-length"])) > maxPageBytes) {
+            fail(tooLarge)
             abort()
           }
         },
         onResponseData: (_, chunk) => {
           length += chunk.length
-          if (length <= maxPageBytes) chunks.push(chunk)
-          else {
-            fail("is larger than 1 MB")
-            abort()
+          if (length <= maxPageBytes) {
+            chunks.push(chunk)
+            return
           }
+          if (purpose === "page") fail(tooLarge)
+          else {
+            chunks.push(chunk.subarray(0, chunk.length - (length - maxPageBytes)))
+            succeed(true)
+          }
+          abort()
         },
-        onResponseEnd: () => {
-          if (head !== undefined) resume(Effect.succeed({ ...head, bytes: Buffer.concat(chunks) }))
-        },
+        onResponseEnd: () => succeed(false),
         onResponseError: (_, error) => fail(`cannot be read: ${connectionReason(error, maxReason)}`)
       }
     )

@@ -20,6 +20,8 @@ export type Job =
       readonly robotsUrl: string
       readonly contentEncoding: string | null
       readonly bytes: Uint8Array
+      /** Whether these bytes are only the beginning of the file. */
+      readonly isPart: boolean
       readonly url: string
     }
 
@@ -40,8 +42,10 @@ export type Answer =
 
 /** The name under which robots.txt files address us. */
 export const userAgent = "SvcBot"
-/** Most bytes of a page or a sitemap, as it is sent and unpacked. */
+/** Most bytes of a page or a sitemap, as it is sent and unpacked; a robots.txt is read up to this. */
 export const maxPageBytes = 1_000_000
+/** The end of a sentence about one that has more. */
+export const tooLarge = "is larger than 1 MB"
 /** Most pages that a sitemap may list. */
 export const maxPages = 200
 /** Most sitemaps that an index may list. */

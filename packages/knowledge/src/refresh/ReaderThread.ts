@@ -4,7 +4,8 @@ import { parentPort } from "node:worker_threads"
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib"
 import { PassageCollection, passagesOf } from "../PassageCollection.ts"
 import { htmlText } from "./HtmlText.ts"
-import { type Answer, type Job, maxPageBytes, userAgent } from "./ReaderMessages.ts"
+import { type Answer, type Job, maxPageBytes, tooLarge, userAgent } from "./ReaderMessages.ts"
+import { robotsText } from "./RobotsText.ts"
 import { readSitemap } from "./Sitemap.ts"
 
 /**
@@ -21,7 +22,6 @@ interface Robots {
 const parseRobots: (url: string, text: string) => Robots = createRequire(import.meta.url)("robots-parser")
 
 const refused = (reason: string): Answer => ({ _tag: "Refused", reason })
-const tooLarge = refused("is larger than 1 MB")
 
 const decompressors: Readonly<Record<string, (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array>> =
   {
@@ -41,7 +41,7 @@ const unpack = (bytes: Uint8Array, header: string | null): Uint8Array | Answer =
     return decompress(bytes, { maxOutputLength: maxPageBytes })
   } catch (error) {
     const isLarge = error instanceof RangeError && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE"
-    return isLarge ? refused("is larger than 1 MB when it is unpacked") : refused(`is not valid ${encoding}`)
+    return isLarge ? refused(`${tooLarge} when it is unpacked`) : refused(`is not valid ${encoding}`)
   }
 }
 
@@ -87,7 +87,7 @@ const read = ({ bytes, contentEncoding, contentType, url }: Job & { readonly _ta
   const isArchive = /^application\/(x-)?gzip$/.test(type)
   const whole = isArchive && isGzip(sent) ? unpack(sent, "gzip") : sent
   if ("_tag" in whole) return whole
-  if (whole.length > maxPageBytes) return tooLarge
+  if (whole.length > maxPageBytes) return refused(tooLarge)
   const isXml = isArchive || type === "application/xml" || type === "text/xml"
   const isHtml = type === "text/html" || type === "application/xhtml+xml"
   if (!isXml && !isHtml && !/^text\/(plain|markdown|x-markdown)$/.test(type)) {
@@ -102,18 +102,19 @@ const read = ({ bytes, contentEncoding, contentType, url }: Job & { readonly _ta
   return page(url, title, markdown)
 }
 
-const answerTo = (job: Job): Answer => {
+const askRobots = ({ robotsUrl, url }: Job & { readonly _tag: "Robots" }, text: Uint8Array): Answer => {
+  const robots = parseRobots(robotsUrl, new TextDecoder().decode(text))
+  const delay = robots.getCrawlDelay(userAgent)
+  return {
+    _tag: "Robots",
+    allowed: robots.isAllowed(url, userAgent) !== false,
+    delay: delay === undefined || !Number.isFinite(delay) ? null : delay
+  }
+}
+
+const answerOf = (work: () => Answer): Answer => {
   try {
-    if (job._tag === "Read") return read(job)
-    const text = unpack(job.bytes, job.contentEncoding)
-    if ("_tag" in text) return text
-    const robots = parseRobots(job.robotsUrl, new TextDecoder().decode(text))
-    const delay = robots.getCrawlDelay(userAgent)
-    return {
-      _tag: "Robots",
-      allowed: robots.isAllowed(job.url, userAgent) !== false,
-      delay: delay === undefined || !Number.isFinite(delay) ? null : delay
-    }
+    return work()
   } catch (error) {
     // It is nested too deeply, or the stack overflows.
     if (error instanceof RangeError) return refused("is nested too deeply to be read")
@@ -124,6 +125,9 @@ const answerTo = (job: Job): Answer => {
 // Calls have priority. On Linux this sets the priority of this thread alone; on other systems it would change the whole
 // process.
 if (platform() === "linux") setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
-parentPort?.on("message", (job: Job) => parentPort?.postMessage(answerTo(job)))
-const ready: Answer = { _tag: "Ready" }
-parentPort?.postMessage(ready)
+const send = (answer: Answer) => parentPort?.postMessage(answer)
+parentPort?.on("message", (job: Job) => {
+  if (job._tag === "Read") send(answerOf(() => read(job)))
+  else robotsText(job, (text) => send(typeof text === "string" ? refused(text) : answerOf(() => askRobots(job, text))))
+})
+send({ _tag: "Ready" })

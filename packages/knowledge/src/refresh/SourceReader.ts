@@ -1,7 +1,7 @@
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Clock, Context, Data, Effect, Either, Layer } from "effect"
 import { type NewPassages, PassageCollection } from "../PassageCollection.ts"
-import { type Fetched, PageFetcher } from "./PageFetcher.ts"
+import { type Fetched, PageFetcher, type Purpose } from "./PageFetcher.ts"
 import { PageReader } from "./PageReader.ts"
 import { type Answer, maxPages, maxSitemaps, userAgent } from "./ReaderMessages.ts"
 
@@ -72,7 +72,7 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
         const delays = new Map<string, number>()
 
         /** Follows redirects. `admit` is asked about each URL before it is requested. */
-        const follow = (start: string, admit: (url: URL) => Effect.Effect<void, Unreadable>) =>
+        const follow = (start: string, purpose: Purpose, admit: (url: URL) => Effect.Effect<void, Unreadable>) =>
           Effect.gen(function* () {
             let url = start
             for (let hop = 0; hop <= maxRedirects; hop++) {
@@ -81,7 +81,7 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
               )
               yield* admit(checked)
               const fetched = yield* Effect.mapError(
-                fetcher.get(checked, delays.get(checked.host) ?? 0),
+                fetcher.get(checked, delays.get(checked.host) ?? 0, purpose),
                 ({ reason }) => unreadable(url, reason)
               )
               const isRedirect = [301, 302, 303, 307, 308].includes(fetched.status)
@@ -102,7 +102,7 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
             reason: `may not be read: its robots.txt could not be requested (${reason})`
           })
           return Effect.match(
-            follow(url, () => Effect.void),
+            follow(url, "robots", () => Effect.void),
             {
               onFailure: ({ reason }) => closed(reason),
               onSuccess: ({ fetched }): Robots => {
@@ -121,9 +121,9 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
             if (robots._tag === "Open") return
             if (robots._tag === "Closed") return yield* unreadable(url.href, robots.reason)
             const robotsUrl = new URL("/robots.txt", url).href
-            const { bytes, contentEncoding } = robots.fetched
+            const { bytes, contentEncoding, isPart } = robots.fetched
             const answer = yield* Effect.mapError(
-              reader.run({ _tag: "Robots", robotsUrl, contentEncoding, bytes, url: url.href }),
+              reader.run({ _tag: "Robots", robotsUrl, contentEncoding, bytes, isPart, url: url.href }),
               ({ reason }) => unreadable(robotsUrl, reason, { isHarmful: true })
             )
             if (answer._tag !== "Robots") {
@@ -152,7 +152,8 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
             return answer
           })
 
-        return (url: string) => Effect.flatMap(follow(url, admit), ({ fetched, url: last }) => contentOf(last, fetched))
+        return (url: string) =>
+          Effect.flatMap(follow(url, "page", admit), ({ fetched, url: last }) => contentOf(last, fetched))
       }
 
       const tooMany = (url: string) =>

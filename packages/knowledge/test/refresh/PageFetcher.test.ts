@@ -13,7 +13,7 @@ it.scoped("a page that sends a little now and then is given up after 30 seconds,
       Deferred.unsafeDone(begun, Effect.succeed(response))
     })
     const fetcher = yield* PageFetcher
-    const reading = yield* Effect.fork(Effect.flip(fetcher.get(new URL(`${made.url}/`), 0)))
+    const reading = yield* Effect.fork(Effect.flip(fetcher.get(new URL(`${made.url}/`), 0, "page")))
     const response = yield* Deferred.await(begun)
     const closed = yield* Effect.fork(
       Effect.async<void>((resume) => {
