@@ -1,4 +1,6 @@
+import { isOtherCode } from "./Codes.ts"
 import { type DayMonthOrder, sameDigits } from "./Dates.ts"
+import { negations } from "./Lexicon.ts"
 import { type AnswerWord, type Reading, wordsThatAre } from "./Reading.ts"
 import { likeness, shortWord, similarity, soundOf } from "./Similarity.ts"
 import { isTime } from "./Times.ts"
@@ -230,6 +232,24 @@ const confusesNumbers = (
   (!rewritten && [...left, ...right].some(({ filler, numberIn }) => numberIn !== 0 && !filler)) ||
   left.some((one) => right.some((other) => (one.numberIn & other.numberIn) !== 0))
 
+/** Letters of a code that were said one by one are at most this many: more are a name. */
+const mostCodeLetters = 5
+
+/** Whether the word is the letters of a code with digits: these are the same or not, however many they are. */
+const isLettersOfCode = ({ besideDigits, inCode, plain, spelled }: AnswerWord): boolean =>
+  besideDigits && (inCode || (spelled && plain.length <= mostCodeLetters))
+
+/**
+ * Whether a short word beside a number may be a part of a code, or denies the number. One of three letters before them, and one that is apart from
+ * them, are words around the answer: "the pin was 1234".
+ */
+const mayBeCode = ({ besideDigits, followsDigits, inCode, plain, spelled }: AnswerWord): boolean =>
+  inCode ||
+  spelled ||
+  plain.length === 1 ||
+  negations.has(plain) ||
+  (besideDigits && (followsDigits || plain.length < shortWord))
+
 /**
  * How alike two readings are, from 0 to 1. 0 when a digit sequence, a date, or what is beside digits differs.
  * See docs/reference/matching.md#score.
@@ -255,10 +275,13 @@ export const scoreOf = (one: Reading, other: Reading, order: DayMonthOrder): num
   if (digits > 0 && !rewritten) {
     const isShort = ({ plain }: AnswerWord) => plain.length <= shortWord
     const isCode = words.every(isShort) && otherWords.every(isShort)
-    if (isCode && loneLeft.length + loneRight.length > 0) return 0
-    const besides = (word: AnswerWord) => word.besideDigits && isShort(word)
+    if (isCode && [...loneLeft, ...loneRight].some(mayBeCode)) return 0
+    const besides = (word: AnswerWord) => word.besideDigits && (isShort(word) || isLettersOfCode(word))
     if (loneLeft.some(besides) && loneRight.some(besides)) return 0
+    if ([...loneLeft, ...loneRight].some(({ inCode }) => inCode)) return 0
+    if (pairs.some((pair) => pair.alike < 1 && (isLettersOfCode(pair.left) || isLettersOfCode(pair.right)))) return 0
   }
+  if (digits > 0 && !one.isAddress && !other.isAddress && isOtherCode([one, words], [other, otherWords])) return 0
   const equal = total - lengthOf(left) - lengthOf(right) - disagreeing
   const alike = pairs.reduce((sum, pair) => sum + pair.alike * (pair.left.plain.length + pair.right.plain.length), 0)
   const byWords = (equal + alike) / total

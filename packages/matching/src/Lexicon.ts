@@ -182,6 +182,8 @@ export const fillers = all("fillers")
 /** Words that do not separate digits: "twelve dash thirty four". */
 export const betweenDigits: ReadonlySet<string> = new Set([...all("signs"), ...dotWords, ...all("and")])
 export const signWords = all("signs")
+/** Short words that deny what is beside them. */
+export const negations = keys("not pas non não nie ei")
 /** The sign before a phone number. */
 export const plusWords = keys("plus più más mais")
 /** Sounds of hesitation in any language. */

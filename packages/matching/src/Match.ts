@@ -1,6 +1,7 @@
 import { atOnce } from "@svc/api/Thread"
 import { digitsKey, scoreOf } from "./Comparison.ts"
 import type { DayMonthOrder } from "./Dates.ts"
+import { dividedFor } from "./DividedNumbers.ts"
 import { hesitations, type Lexicon, lexicons, months } from "./Lexicon.ts"
 import { type NumberWords, numberWordsOf } from "./NumberWords.ts"
 import { type Manner, type Reading, readingOf } from "./Reading.ts"
@@ -133,11 +134,13 @@ function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]
 }
 
 /** Tells readings apart. `expanded` follows from the word. */
-const keyOf = ({ digits, ending = "", groups, isAddress, words }: Reading): string => {
+const keyOf = ({ digits, ending = "", groups, isAddress, parts, words }: Reading): string => {
   const said = words.map(
-    ({ besideDigits, filler, numberIn, plain }) => `${plain}${besideDigits ? "+" : ""}${filler ? "-" : ""}${numberIn}`
+    ({ besideDigits, filler, inCode, numberIn, plain, spelled }) =>
+      `${plain}${besideDigits ? "+" : ""}${filler ? "-" : ""}${inCode ? "=" : ""}${spelled ? "." : ""}${numberIn}`
   )
-  return `${isAddress} ${ending} ${said.join(" ")} ${digits.map(digitsKey).join(" ")} ${groups.join(" ")}`
+  const order = parts.map((part) => (typeof part === "string" ? part : "")).join(" ")
+  return `${isAddress} ${ending} ${said.join(" ")} ${digits.map(digitsKey).join(" ")} ${groups.join(" ")} ${order}`
 }
 
 /**
@@ -146,6 +149,12 @@ const keyOf = ({ digits, ending = "", groups, isAddress, words }: Reading): stri
  */
 function* bestScore(one: Text, other: Text): Generator<void, number> {
   const read = ({ numbers, tokens }: Text, manner: Manner): Reading => readingOf(tokens, numbers, manner)
+  /** Read with numbers divided as the other text has them. */
+  const readFor = (reading: Reading, { numbers, tokens }: Text, manner: Manner): Reading | undefined => {
+    const sequences = reading.digits.filter((digits) => typeof digits === "string")
+    const divided = dividedFor(sequences, numbers, tokens.length, manner.language)
+    return divided && readingOf(tokens, divided, manner)
+  }
   const seen = new Set<string>()
   let best = 0
   for (const [manner, second] of mannersOf(one, other)) {
@@ -157,9 +166,16 @@ function* bestScore(one: Text, other: Text): Generator<void, number> {
       continue
     }
     seen.add(key)
-    best = Math.max(best, scoreOf(left, right, manner.dates === "none" ? "day first" : manner.dates))
+    const order = manner.dates === "none" ? "day first" : manner.dates
+    const score = scoreOf(left, right, order)
+    best = Math.max(best, score)
     if (best === 1) break
     yield
+    if (score > 0 || manner.times) continue
+    const [otherLeft, otherRight] = [readFor(right, one, manner), readFor(left, other, second)]
+    if (otherLeft !== undefined) best = Math.max(best, scoreOf(otherLeft, right, order))
+    if (otherRight !== undefined) best = Math.max(best, scoreOf(left, otherRight, order))
+    if (best === 1) break
   }
   return best
 }

@@ -16,6 +16,11 @@ export interface NumberWords {
    * are numbers too, unless they are ambiguous and stand alone.
    */
   readonly at: (token: number, language: Lexicon) => SpokenNumber | undefined
+  /**
+   * Shorter numbers that begin at this token, where another number may follow within the one that `at` finds: "eight
+   * hundred" in "eight hundred one".
+   */
+  readonly shorterAt: (token: number, language: Lexicon) => ReadonlyArray<SpokenNumber>
   /** The languages, as bits, in which the token is a number word. */
   readonly languagesOf: (token: number) => number
   /** The languages that explain most of the certain number words; none when there are none. */
@@ -80,6 +85,22 @@ const numberAt = ({ language, parts, starts }: LanguageParts, token: number): Sp
   return { digits, ordinal, tokens: end - token }
 }
 
+/** The numbers that begin at a token like a longer one, and end where another one may begin. */
+const shorterNumbersAt = (
+  { language, parts, starts }: LanguageParts,
+  token: number,
+  tokens: number
+): ReadonlyArray<SpokenNumber> => {
+  const shorter: Array<SpokenNumber> = []
+  for (let end = token + 1; end < token + tokens; end++) {
+    const part = starts[end] ?? parts.length
+    if (!language.numbers.mayDivide(parts, part)) continue
+    const number = numberAt({ language, parts: parts.slice(0, part), starts: starts.slice(0, end + 1) }, token)
+    if (number?.tokens === end - token) shorter.push(number)
+  }
+  return shorter
+}
+
 /** Finds the number words of a text in all languages. */
 export const numberWordsOf = (tokens: ReadonlyArray<Token>): NumberWords => {
   const found = lexicons.flatMap((language) => partsIn(tokens, language) ?? [])
@@ -107,17 +128,23 @@ export const numberWordsOf = (tokens: ReadonlyArray<Token>): NumberWords => {
     found.reduce((bits, words) => (isNumber(words, token) ? bits | words.language.bit : bits), 0)
   )
 
+  const readAt = (token: number, language: Lexicon) => {
+    if (found.every(({ parts, starts }) => parts[starts[token] ?? -1] === undefined)) return undefined
+    const own = found.find((words) => words.language === language)
+    const number = own === undefined ? undefined : numberAt(own, token)
+    if (own !== undefined && number !== undefined) return { words: own, number }
+    for (const words of found) {
+      const other = words === own ? undefined : numberAt(words, token)
+      if (other !== undefined && isCertain(words, token, other)) return { words, number: other }
+    }
+    return undefined
+  }
+
   return {
-    at: (token, language) => {
-      if (found.every(({ parts, starts }) => parts[starts[token] ?? -1] === undefined)) return undefined
-      const own = found.find((words) => words.language === language)
-      const number = own === undefined ? undefined : numberAt(own, token)
-      if (number !== undefined) return number
-      for (const words of found) {
-        const other = words === own ? undefined : numberAt(words, token)
-        if (other !== undefined && isCertain(words, token, other)) return other
-      }
-      return undefined
+    at: (token, language) => readAt(token, language)?.number,
+    shorterAt: (token, language) => {
+      const read = readAt(token, language)
+      return read === undefined ? [] : shorterNumbersAt(read.words, token, read.number.tokens)
     },
     languagesOf: (token) => languageBits[token] ?? 0,
     languages: most === 0 ? [] : found.flatMap(({ language }, index) => (covered[index] === most ? [language] : [])),

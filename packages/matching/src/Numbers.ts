@@ -40,7 +40,15 @@ export interface Numbers {
   readonly partsOf: (word: string) => ReadonlyArray<NumberPart> | undefined
   /** The longest number that begins at this part. */
   readonly read: (parts: ReadonlyArray<NumberPart | undefined>, at: number) => NumberRead | undefined
+  /**
+   * Whether another number may begin at this part, within the number that {@link read} finds: after hundred and thousand
+   * ("eight hundred, one two"), and where French counts on from 60 and 80 ("soixante | onze", "vingt | quatre-vingts").
+   */
+  readonly mayDivide: (parts: ReadonlyArray<NumberPart | undefined>, at: number) => boolean
 }
+
+/** Words after which a number may be complete. */
+const large: ReadonlySet<Kind> = new Set(["hundred", "hundreds", "thousand", "million"])
 
 /** Longest words that are taken apart, and into how many parts: enough for 9999 in every language. */
 const longestWord = 64
@@ -230,6 +238,15 @@ export const numbersOf = (words: Vocabulary): Numbers => {
 
   return {
     read,
+    mayDivide: (parts, at) => {
+      const [before, part] = [parts[at - 1], parts[at]]
+      if (before === undefined || part === undefined || part.kind === "and") return false
+      if (large.has(before.kind)) return !large.has(part.kind)
+      if (words.countsByTwenties !== true) return false
+      const isFour = ({ kind, value }: NumberPart) => kind === "unit" && value === 4
+      const isTwenty = (each: NumberPart | undefined) => each?.kind === "tens" && each.value === 20
+      return (isFour(before) && isTwenty(part)) || (isFour(part) && isTwenty(parts[at + 1])) || part.kind === "teen"
+    },
     partsOf: (word) => {
       const whole = lexicon.get(word)
       if (whole !== undefined) return [whole]

@@ -36,6 +36,9 @@ export interface AnswerWord extends Word {
   /** The languages in which it is a number, as bits; 0 in a word that is not. */
   readonly numberIn: number
   readonly besideDigits: boolean
+  readonly followsDigits: boolean
+  /** Digits touch it, or it follows them in capitals: "A12", "3816 LE". */
+  readonly inCode: boolean
 }
 
 /** What a text says, read in one manner. */
@@ -43,6 +46,8 @@ export interface Reading {
   readonly words: ReadonlyArray<AnswerWord>
   /** The digit sequences, the dates, and the times. */
   readonly digits: ReadonlyArray<string | SpokenDate | SpokenTime>
+  /** The words and digit sequences in their order; undefined in place of dates and times. */
+  readonly parts: ReadonlyArray<AnswerWord | string | undefined>
   /** The numbers of each digit sequence of more than one, as they were said. */
   readonly groups: ReadonlyArray<ReadonlyArray<string>>
   readonly isAddress: boolean
@@ -92,9 +97,12 @@ export const wordsThatAre = (
   return []
 }
 
-/** Whether a spelled word only repeats words before it: "Jansen, j a n s e n". Those beside digits are parts of a code. */
-const repeatsName = (plain: string, before: ReadonlyArray<AnswerWord>): boolean =>
-  wordsThatAre(plain, before, ({ besideDigits, spelled }) => !spelled && !besideDigits).length > 0
+/**
+ * Whether a spelled word only repeats words before it or after it: "Jansen, j a n s e n". Those beside digits are parts of a
+ * code.
+ */
+const repeatsName = ({ plain }: AnswerWord, words: ReadonlyArray<AnswerWord>): boolean =>
+  wordsThatAre(plain, words, ({ besideDigits, spelled }) => !spelled && !besideDigits).length > 0
 
 /** The digits that a "double" may repeat: of the number in words, or of the token. */
 const repeatable = (
@@ -251,18 +259,24 @@ export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, ma
   const pieces = manner.dates === "none" ? kept : datesIn(kept, manner.dates)
   const words: Array<AnswerWord> = []
   const digits: Array<string | SpokenDate | SpokenTime> = []
+  const parts: Array<AnswerWord | string | undefined> = []
   const groups: Array<ReadonlyArray<string>> = []
+  const spelledWords: Array<{ -readonly [Key in keyof AnswerWord]: AnswerWord[Key] }> = []
   let ending: string | undefined
   for (let at = 0; at < pieces.length; ) {
     const start = at
     const piece = pieces[at]
-    if (piece?._tag === "SpokenDate" || piece?._tag === "SpokenTime") digits.push(piece)
+    if (piece?._tag === "SpokenDate" || piece?._tag === "SpokenTime") {
+      digits.push(piece)
+      parts.push(undefined)
+    }
     if (piece?._tag === "Digits" || piece?._tag === "NumericDate") {
       const group: Array<string> = []
       for (let next = pieces[at]; next?._tag === "Digits" || next?._tag === "NumericDate"; next = pieces[++at]) {
         group.push(next._tag === "Digits" ? next.digits : next.parts.join(""))
       }
       digits.push(group.join(""))
+      parts.push(group.join(""))
       if (group.length > 1) groups.push(group)
       continue
     }
@@ -275,14 +289,19 @@ export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, ma
         }
       }
       const spelled = start < at || piece.letters
-      const besideDigits = isDigits(pieces[start - 1]) || isDigits(pieces[at + 1])
-      const filler = spelled
-        ? start < at && !besideDigits && repeatsName(plain, words)
-        : piece.part === undefined && (fillers.has(plain) || hesitations.has(plain))
+      const followsDigits = isDigits(pieces[start - 1])
+      const besideDigits = followsDigits || isDigits(pieces[at + 1])
+      const filler = !spelled && piece.part === undefined && (fillers.has(plain) || hesitations.has(plain))
       if (piece.part === "ending") ending = plain
-      words.push({ plain, expanded, filler, spelled, numberIn: start < at ? 0 : piece.numberIn, besideDigits })
+      const inCode = piece.part === "answer" && !isAddress
+      const numberIn = start < at ? 0 : piece.numberIn
+      const word = { plain, expanded, filler, spelled, numberIn, besideDigits, followsDigits, inCode }
+      words.push(word)
+      parts.push(word)
+      if (start < at && !besideDigits) spelledWords.push(word)
     }
     at++
   }
-  return { words, digits, groups, isAddress, ending }
+  for (const word of spelledWords) word.filler = repeatsName(word, words)
+  return { words, digits, parts, groups, isAddress, ending }
 }

@@ -20,9 +20,12 @@ export const spelledAt = (tokens: ReadonlyArray<Token>, at: number, lexicon: Lex
   if (said === undefined) return undefined
   for (const phrase of lexicon.spelledAs) {
     const word = at + 1 + phrase.length
-    const fits = phrase.every((part, index) => keyAt(tokens, at + 1 + index) === part)
-    if (fits && keyAt(tokens, word).length > 1 && keyAt(tokens, word).startsWith(said)) {
-      return { letters: said, tokens: phrase.length + 2 }
+    if (!phrase.every((part, index) => keyAt(tokens, at + 1 + index) === part)) continue
+    const first = keyAt(tokens, word)
+    if (first.length > 1 && first.startsWith(said)) return { letters: said, tokens: phrase.length + 2 }
+    const next = keyAt(tokens, word + 1)
+    if (next !== "" && lexicon.twoWordLetters.get(first + next) === said) {
+      return { letters: said, tokens: phrase.length + 3 }
     }
   }
   return undefined

@@ -78,3 +78,49 @@ describe("Number words", () => {
     expect(wrong).toEqual([])
   })
 })
+
+describe("Numbers in a row", () => {
+  const scoreOf = (expected: string, actual: string) => [
+    expected,
+    actual,
+    match(expected, actual, 0.8).score,
+    match(actual, expected, 0.8).score
+  ]
+
+  it.each([
+    ["1-800-555-1234", "one eight hundred, five five five, one two three four"],
+    ["0800 123 456", "oh eight hundred one two three four five six"],
+    ["0800 123 456", "null achthundert eins zwei drei vier fünf sechs"],
+    ["0800 123 456", "nul achthonderd een twee drie vier vijf zes"],
+    ["0800 123 456", "zéro huit cent un deux trois quatre cinq six"],
+    ["0800 123 456", "zero ochocientos uno dos tres cuatro cinco seis"],
+    ["0801 23456", "oh eight hundred one two three four five six"],
+    ["0800 100 200", "oh eight hundred one hundred two hundred"],
+    ["0800 100 200", "null achthundert einhundert zweihundert"],
+    ["0900 1234", "nul negenhonderd twaalf vierendertig"],
+    ["900123", "nine hundred, one two three"],
+    ["2000 15", "two thousand one five"],
+    ["8080", "quatre-vingts quatre-vingts"],
+    ["8084", "quatre-vingts quatre-vingt-quatre"],
+    ["20 97", "vingt, quatre-vingt-dix-sept"],
+    ["2080", "vingt quatre-vingts"],
+    ["0420", "zéro quatre, vingt"],
+    ["04 24 80", "zéro quatre vingt-quatre quatre-vingts"],
+    ["04 80 20 97 71", "zéro quatre quatre-vingts vingt quatre-vingt-dix-sept soixante et onze"],
+    ["06 60 11", "zéro six soixante onze"]
+  ])("%s is %s", (expected, actual) => {
+    expect(scoreOf(expected, actual)).toEqual([expected, actual, 1, 1])
+  })
+
+  it.each([
+    ["8005", "eight hundred five"],
+    ["800123", "eight hundred one two four"],
+    ["0800 123 456", "oh eight hundred two one three four five six"],
+    ["204", "vingt-quatre"],
+    ["6011", "soixante et onze"],
+    ["20 4 5", "twenty-four five"],
+    ["0800", "oh eight hundred one"]
+  ])("%s is not %s", (expected, actual) => {
+    expect(scoreOf(expected, actual)).toEqual([expected, actual, 0, 0])
+  })
+})

@@ -51,7 +51,10 @@ export const italian: Vocabulary = {
   },
   spelledAs: "come, di",
   fillers:
-    "un uno una e il mio nome è mi chiamo sono la lo numero codice pin indirizzo email mail e data nascita nato nata sì allora ecco bene grazie favore",
+    "un uno una e il mio nome è mi chiamo sono la lo numero codice pin indirizzo email mail e data nascita nato nata sì " +
+    "allora ecco bene grazie favore nostro nostra ho hai credo penso che dunque beh posta elettronica può puoi scrivermi " +
+    "contattarmi a ciao salve buongiorno telefono cellulare cliente ordine prenotazione postale era momento mia maiuscola " +
+    "minuscola password",
   times: {
     hour: "ore ora h",
     half: "mezza mezzo",

@@ -61,7 +61,10 @@ export const spanish: Vocabulary = {
   },
   spelledAs: "de, como, como en",
   fillers:
-    "un una y mi nombre es me llamo soy el la lo número código pin dirección correo email mail e fecha nacimiento nací sí pues bueno vale gracias favor habla",
+    "un una y mi nombre es me llamo soy el la lo número código pin dirección correo email mail e fecha nacimiento nací sí " +
+    "pues bueno vale gracias favor habla nuestro nuestra tengo creo que a ver ya bien clave contraseña electrónico puede " +
+    "puedes contactarme escribir escribirme enviar en hola teléfono móvil cliente pedido reserva postal era fue momento " +
+    "digo mayúscula minúscula yo está son",
   times: {
     hour: "horas hora h",
     half: "media",

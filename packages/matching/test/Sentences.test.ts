@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest"
+import { match } from "../src/Match.ts"
+
+/** What callers of each language say before a number that they were asked for. */
+const before: Readonly<Record<string, ReadonlyArray<string>>> = {
+  English: ["let me see,", "I think it's", "our code is", "her pin is", "the pin was", "can you use", "hi my code is"],
+  German: ["das ist die", "ich glaube das ist", "unsere Nummer ist", "warten Sie", "ja das wäre", "wir haben die"],
+  French: ["j'ai le", "je crois que c'est", "bon, c'est", "notre numéro est le", "attendez,", "ça fait"],
+  Dutch: ["ons nummer is", "ik denk dat het is", "even kijken", "wij hebben", "m'n code is"],
+  Spanish: ["a ver,", "creo que es", "nuestro número es", "yo tengo", "la clave es"],
+  Italian: ["ho il", "il mio codice è", "allora è", "dunque"],
+  Portuguese: ["acho que é", "a senha é", "o nosso é", "então é"],
+  Polish: ["nasz numer to", "mam", "już mówię", "chyba"],
+  Swedish: ["min kod är", "jag har", "jag tror det är", "vår kod är", "så är det"],
+  Danish: ["min kode er", "jeg tror det er", "så er det", "vores kode er"],
+  Norwegian: ["min kode er", "koden min er", "jeg har", "vår kode er"],
+  Finnish: ["mun koodi on", "meidän numero on", "no se on"]
+}
+
+/** The same before an e-mail address. */
+const beforeAddress: ReadonlyArray<string> = [
+  "you can reach me at anna at example dot de",
+  "send it to anna at example dot de",
+  "contact me at anna at example dot de",
+  "du erreichst mich unter anna at example punkt de",
+  "meine Mailadresse lautet anna at example punkt de",
+  "schreiben Sie an anna at example punkt de",
+  "mon courriel est anna arobase example point de",
+  "mi correo electrónico es anna arroba example punto de",
+  "min mejl är anna snabel a example punkt de",
+  "sähköpostini on anna at example piste de"
+]
+
+describe("Sentences around an answer", () => {
+  it.each(Object.entries(before))("do not count before a number in %s", (_language, sentences) => {
+    const scores = ["1234", "482913"].flatMap((number) =>
+      sentences.map((sentence) => [sentence, match(number, `${sentence} ${number}`, 0.8).score])
+    )
+    expect(scores).toEqual([...sentences, ...sentences].map((sentence) => [sentence, 1]))
+    const others = sentences.filter((sentence) => match("482913", `${sentence} 482914`, 0.8).score > 0)
+    expect(others).toEqual([])
+  })
+
+  it("do not count before an e-mail address", () => {
+    const refused = beforeAddress.filter((sentence) => match("anna@example.de", sentence, 0.8).score < 1)
+    expect(refused).toEqual([])
+    const accepted = beforeAddress.filter((sentence) => match("peter@example.de", sentence, 0.8).match)
+    expect(accepted).toEqual([])
+  })
+
+  it("do not count before a date", () => {
+    for (const sentence of [
+      "I was born on the 28th of February 1990",
+      "urodziłem się dwudziestego ósmego lutego 1990"
+    ]) {
+      expect([sentence, match("1990-02-28", sentence, 0.8).score]).toEqual([sentence, 1])
+    }
+  })
+
+  it("deny an answer", () => {
+    for (const denial of ["not", "it's not", "ce n'est pas", "non è", "não é", "to nie"]) {
+      expect([denial, match("482913", `${denial} 482913`, 0.8).match]).toEqual([denial, false])
+    }
+  })
+
+  it("do not count beside a name, nor does its spelling, before it or after it", () => {
+    for (const said of [
+      "Schmidt, S C H M I D T",
+      "S C H M I D T, Schmidt",
+      "Schmidt, spelled S C H M I D T",
+      "it's spelled s c h m i d t",
+      "capital S c h m i d t"
+    ]) {
+      expect([said, match("Schmidt", said, 0.8).score]).toEqual([said, 1])
+    }
+    expect(match("Schmidt", "S C H M I T T, Schmitt", 0.8).score).toBeLessThan(1)
+    expect(match("BX4", "B as in boy, X as in x-ray, 4", 0.8).score).toBe(1)
+  })
+})
