@@ -366,6 +366,7 @@ describe("Browser calls in a browser", () => {
           yield* Effect.promise(() => page.keyboard.press("Tab"))
           yield* Effect.promise(() => page.keyboard.press("Enter"))
           yield* shows(page, "Hello.")
+          yield* Effect.promise(() => page.locator("#hang-up:focus").waitFor())
           yield* Effect.promise(() => button(page, "Keypad").click())
           yield* Effect.promise(() => page.getByRole("log").getByText("Hello.").waitFor())
           yield* check([

@@ -26,6 +26,13 @@ export class CallView {
     this.meters = { caller: byId("caller-level"), agent: byId("agent-level") }
     this.saying = { caller: byId("caller-saying"), agent: byId("agent-saying") }
     this.isInCall = false
+    this.isStarting = false
+  }
+
+  /** The button stays where the focus is: one that is disabled would lose it. @param {boolean} isStarting */
+  starting(isStarting) {
+    this.isStarting = isStarting
+    this.start.setAttribute("aria-disabled", String(isStarting))
   }
 
   /** A short line: what happens now. @param {string} text @param {string} kind */
@@ -41,12 +48,14 @@ export class CallView {
 
   /** @param {boolean} isInCall @param {boolean} [canStart] whether a call may start again with this link */
   calling(isInCall, canStart = true) {
-    const hadFocus = [this.start, this.hangUp, this.mute].includes(document.activeElement)
+    const inFocus = document.activeElement
+    const hadFocus =
+      [this.start, this.hangUp, this.mute, this.keypadButton].includes(inFocus) || this.keypad.contains(inFocus)
     this.isInCall = isInCall
     for (const element of [this.hangUp, this.mute, this.keypadButton, byId("levels")]) element.hidden = !isInCall
     this.start.hidden = isInCall || !canStart
     byId("intro").hidden = true
-    this.start.disabled = false
+    this.starting(false)
     this.muted(false)
     this.openKeypad(false)
     this.paused(false)

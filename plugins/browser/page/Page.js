@@ -39,7 +39,8 @@ const linkState = async () => {
 }
 
 const start = async () => {
-  view.start.disabled = true
+  if (view.isStarting) return
+  view.starting(true)
   view.error("")
   view.clear()
   tell("calling")
@@ -49,7 +50,7 @@ const start = async () => {
     view.state(hasStarted ? "Call ended" : "The call did not start", "ended")
     view.error(error)
     // Without a microphone nothing was asked of the server.
-    const state = view.start.disabled ? "open" : await linkState()
+    const state = view.isStarting ? "open" : await linkState()
     if (isByAgent && state === "stopped") view.error(reasons.shutdown)
     view.calling(false, state !== "closed")
     if (state === "closed" && error !== refusals.declined) view.closed()

@@ -3,7 +3,6 @@ import { vi } from "vitest"
 /** An element of the page, as far as the page's modules use it. */
 class ElementDouble {
   hidden = false
-  disabled = false
   textContent = ""
   className = ""
   value = ""
@@ -36,6 +35,9 @@ class ElementDouble {
   }
   setAttribute(): void {}
   focus(): void {}
+  contains(): boolean {
+    return false
+  }
   addEventListener(name: string, listener: (event: unknown) => void): void {
     this.#listeners.set(name, listener)
   }

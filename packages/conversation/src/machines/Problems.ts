@@ -37,7 +37,7 @@ const checkPlugin = (capability: string): string =>
 /** What to do about a failure that has nothing to do with the agent's server. */
 const hints = {
   telephony:
-    "Check the telephony plugin and the number that was called. `svc plugins check` and GET /readyz say whether the plugin works. What errors of calls over SIP mean: docs/sip.md.",
+    "Check the telephony plugin and its network; of a call that was placed, also the number. `svc plugins check` and GET /readyz say whether the plugin works. What errors of calls over SIP mean: docs/sip.md.",
   "speech-to-text": checkPlugin("speech-to-text"),
   "text-to-speech": checkPlugin("text-to-speech"),
   "language-model": checkPlugin("language-model"),
