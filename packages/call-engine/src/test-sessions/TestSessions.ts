@@ -1,5 +1,6 @@
+import { SqlClient } from "@effect/sql"
 import { Agents, type CallAgent } from "@svc/agents/Agents"
-import type { AgentNotFound } from "@svc/api/agents/Agent"
+import { AgentNotFound } from "@svc/api/agents/Agent"
 import { newTestSessionId, TestSessionId } from "@svc/api/Ids"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import {
@@ -15,6 +16,7 @@ import {
   type TestSessionTurn
 } from "@svc/api/test-sessions/TestSession"
 import { Unavailable, ValidationError } from "@svc/api/VoiceError"
+import { Projects } from "@svc/auth/Projects"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { metadataProblem } from "@svc/conversation/answers/MetadataLimits"
 import type { Facts } from "@svc/conversation/Input"
@@ -64,7 +66,8 @@ type EndedAs = SessionTurn.ClaimedSession["endedAs"]
 /**
  * Conversations with agents in text. Between two messages a session is only in the database, so any node takes the next
  * one. A node that dies in the middle of a turn loses nothing that was stored: the node that gets the next message
- * finishes the turn. See docs/reference/test-sessions.md.
+ * finishes the turn. The deletion of an agent or of its project ends the sessions of the agent, in its transaction. See
+ * docs/reference/test-sessions.md.
  */
 export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
   TestSessions,
@@ -99,7 +102,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
   static readonly layer: Layer.Layer<
     TestSessions,
     ConfigError.ConfigError,
-    | (Agents | PhoneNumbers | NodeLease | TestSessionsRepo)
+    | (Agents | PhoneNumbers | NodeLease | Projects | SqlClient.SqlClient | TestSessionsRepo)
     | (Providers | AgentServerClient | CallKnowledge | CallMessages | LiveCallWriter)
   > = Layer.scoped(
     TestSessions,
@@ -107,6 +110,8 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
       const agents = yield* Agents
       const numbers = yield* PhoneNumbers
       const lease = yield* NodeLease
+      const projects = yield* Projects
+      const sql = yield* SqlClient.SqlClient
       const repo = yield* TestSessionsRepo
       const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
       const shared = yield* conversationServices((effect) => void background(effect))
@@ -116,6 +121,8 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
       /** The sessions that this process works on, by numeric id; undefined until the session has begun. */
       const working = new Map<number, TextSession | undefined>()
       yield* lease.onDeath("test-sessions", repo.releaseAllOf)
+      yield* agents.onDelete("test sessions", repo.endAllOfAgent)
+      yield* projects.onDelete("test sessions", (project) => repo.endAllOfProject(project.id))
 
       /** Starts a turn, which goes on when the request is interrupted. The session has been claimed. */
       const begin = (
@@ -144,20 +151,6 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
           (turn) => FiberSet.run(turns, turn)
         )
 
-      /** The outcome of a turn, within the time of an answer. */
-      const answer = (turn: Fiber.Fiber<SessionTurn.Turn, SessionTurn.SessionLost>) =>
-        Fiber.await(turn).pipe(
-          Effect.timeoutFail({ duration: answerWithin, onTimeout: () => new TestSessionTimeout() }),
-          Effect.flatMap(
-            Exit.match({
-              onSuccess: Effect.succeed,
-              // The node stops, or has lost the session to another; any other fault is the caller's to see.
-              onFailure: (cause): Effect.Effect<SessionTurn.Turn, Unavailable> =>
-                cause._tag === "Die" ? Effect.die(cause.defect) : Effect.fail(new Unavailable())
-            })
-          )
-        )
-
       const lookedUp =
         <A>(read: (projectId: number, id: string) => Effect.Effect<Option.Option<A>>) =>
         (project: Pick<PrincipalProject, "id">, id: string): Effect.Effect<A, TestSessionNotFound> => {
@@ -169,6 +162,25 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
         }
       const found = lookedUp(repo.find)
       const headOf = lookedUp(repo.head)
+
+      /** The outcome of a turn of a session, within the time of an answer. */
+      const answer = (
+        project: Pick<PrincipalProject, "id">,
+        id: string,
+        turn: Fiber.Fiber<SessionTurn.Turn, SessionTurn.SessionLost>
+      ) =>
+        Effect.gen(function* () {
+          const exit = yield* Effect.timeoutFail(Fiber.await(turn), {
+            duration: answerWithin,
+            onTimeout: () => new TestSessionTimeout()
+          })
+          if (Exit.isSuccess(exit)) return exit.value
+          // A fault of the turn is the caller's to see.
+          if (exit.cause._tag === "Die") return yield* Effect.die(exit.cause.defect)
+          // The agent was deleted, the node stops, or has lost the session to another.
+          const { ended_at, ended_reason } = yield* headOf(project, id)
+          return yield* ended_at === null ? new Unavailable() : endedError(ended_reason)
+        })
 
       const factsOf = (
         agent: CallAgent,
@@ -254,19 +266,21 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
         const turn = yield* Effect.uninterruptible(
           Effect.gen(function* () {
             const current = yield* lease.current
-            const id = yield* repo.insert(
-              {
-                ...session,
-                org_id: org.id,
-                project_id: project.id,
-                agent_id: agent.id,
-                agent_public_id: agent.public_id,
-                metadata: request.metadata ?? {},
-                node_id: current.id,
-                created_at
-              },
-              maxActive
+            const row = {
+              ...session,
+              org_id: org.id,
+              project_id: project.id,
+              agent_id: agent.id,
+              agent_public_id: agent.public_id,
+              metadata: request.metadata ?? {},
+              node_id: current.id,
+              created_at
+            }
+            // The agent's deletion ends the session, or comes first.
+            const inserted = Effect.flatMap(agents.pin(agent.id), (exists) =>
+              exists ? repo.insert(row, maxActive) : Effect.fail(new AgentNotFound())
             )
+            const id = yield* inserted.pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
             if (id === null) return yield* new TestSessionLimitExceeded({ retryAfter })
             working.set(id, undefined)
             return yield* begin(
@@ -276,7 +290,12 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
             )
           })
         )
-        const { failure } = yield* answer(turn)
+        const failure = yield* answer(project, session.public_id, turn).pipe(
+          Effect.map((begun) => begun.failure),
+          // Its agent was deleted meanwhile: the session is answered as ended.
+          Effect.catchTag("TestSessionEnded", () => Effect.succeed(null)),
+          Effect.catchTag("TestSessionNotFound", Effect.die)
+        )
         if (failure !== null) {
           return yield* new TestSessionFailed({ message: `call.started got no usable answer: ${failure}` })
         }
@@ -299,7 +318,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
             session.press(digits)
           }
         })
-        const { ended, messages } = yield* answer(turn)
+        const { ended, messages } = yield* answer(project, id, turn)
         return { messages, ended: ended !== null }
       })
 
@@ -312,7 +331,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
         if (ended_at !== null) return
         working.get(numeric)?.feed({ _tag: "EndRequested", by: "api" })
         yield* turnOf(project, id, (session) => session.feed({ _tag: "EndRequested", by: "api" }), endedAs).pipe(
-          Effect.flatMap(answer),
+          Effect.flatMap((turn) => answer(project, id, turn)),
           Effect.catchTag("TestSessionEnded", () => Effect.void)
         )
       })

@@ -1,4 +1,4 @@
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { AgentId, TestSessionId } from "@svc/api/Ids"
 import { TestSessionMessage } from "@svc/api/test-sessions/TestSession"
 import { jsonbText } from "@svc/database/Jsonb"
@@ -69,6 +69,10 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
     readonly idle: (
       minutes: number
     ) => Effect.Effect<ReadonlyArray<{ readonly public_id: string; readonly project_id: number }>>
+    /** Ends the active sessions of a deleted agent, whichever node works on them. */
+    readonly endAllOfAgent: (agentId: number) => Effect.Effect<void>
+    /** Ends the active sessions of a deleted project, as those of deleted agents. */
+    readonly endAllOfProject: (projectId: number) => Effect.Effect<void>
     readonly deleteOlder: (days: number) => Effect.Effect<void>
   }
 >() {
@@ -158,6 +162,11 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
         return Option.some({ call_id: session.call_id, ended: session.ended, rows })
       })
 
+      const endAll = (of: Statement.Fragment) =>
+        sql`
+          update test_sessions set ended_at = now(), ended_reason = 'agent-deleted'
+          where ${of} and ended_at is null`.pipe(Effect.asVoid, Effect.orDie)
+
       const Idle = Schema.Array(Schema.Struct({ public_id: Schema.String, project_id: Schema.Int }))
 
       return {
@@ -191,6 +200,8 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
             order by active_at limit 100`
           return yield* Schema.decodeUnknown(Idle)(rows)
         }, Effect.orDie),
+        endAllOfAgent: (id) => endAll(sql`agent_id = ${id}`),
+        endAllOfProject: (id) => endAll(sql`project_id = ${id}`),
         deleteOlder: (days) =>
           sql`delete from test_sessions where ended_at < now() - make_interval(days => ${days}::int)`.pipe(
             Effect.asVoid,
