@@ -2,6 +2,7 @@ import type { HttpApi } from "@effect/platform"
 import { EventStream, EventStreamOf, Streamed } from "@svc/api/EventStream"
 import { HandlerRegistry, type VoiceServices } from "@svc/api/Handlers"
 import { AccessRule, CurrentPrincipal, CurrentProject } from "@svc/api/Principal"
+import { bodyFault } from "@svc/chat/BodyFaults"
 import { Context, Effect, Option } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
 import { applyHeaders } from "../exchange/Responses.ts"
@@ -34,6 +35,7 @@ const eventStreamOf = (exchange: Exchange): Context.Tag.Service<EventStream> => 
 const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>): RequestPipeline<VoiceServices> => ({
   api,
   prefix: "",
+  bodyFaults: { "chat.complete": bodyFault },
   serve: (endpoint) => {
     const access = Option.getOrElse(Context.getOption(endpoint.annotations, AccessRule), () => AccessRule.standard)
     const hasEvents = Option.isSome(Context.getOption(endpoint.annotations, EventStreamOf))

@@ -97,12 +97,18 @@ const compile = <Services>(
   const stopsWithClient =
     endpoint.method === "GET" || Option.isSome(Context.getOption(endpoint.annotations, EventStreamOf))
 
+  const faultOf = pipeline.bodyFaults?.[endpoint.name]
+  const decodeBody = (body: unknown): Either.Either<unknown, ApiError> => {
+    const decoded = endpoint.decodeBody(body)
+    return faultOf === undefined ? decoded : Either.mapLeft(decoded, (refused) => faultOf(body, refused))
+  }
+
   const handle =
     ({ exchange, params, search }: Incoming): Handle<Services> =>
     (payload, services) =>
       Effect.flatMap(endpoint.decode({ params, search, headers: exchange.request.headers }), (decoded) =>
         endpoint.takesBody
-          ? Effect.flatMap(endpoint.decodeBody(payload), (body) =>
+          ? Effect.flatMap(decodeBody(payload), (body) =>
               withServices(services, handler({ ...decoded, payload: body }))
             )
           : withServices(services, handler(decoded))

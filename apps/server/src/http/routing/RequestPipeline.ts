@@ -1,5 +1,6 @@
 import type { HttpApi } from "@effect/platform"
 import type { ApiError } from "@svc/api/ApiError"
+import type { ValidationError } from "@svc/api/VoiceError"
 import type { Context, Effect } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
 import * as RequestBody from "../exchange/RequestBody.ts"
@@ -26,6 +27,9 @@ export type Handle<Services> = (
   services: (known: Context.Context<never>) => Context.Context<Services>
 ) => Effect.Effect<unknown, ApiError>
 
+/** The error for a body, and what the schema says of it. */
+export type BodyFault = (body: unknown, refused: ValidationError) => ApiError
+
 /** What an API does around all its handlers: authentication, limits, the order of checks, envelopes. */
 export interface RequestPipeline<Services> {
   readonly api: HttpApi.HttpApi.Any
@@ -35,6 +39,8 @@ export interface RequestPipeline<Services> {
   readonly serve: (
     endpoint: Endpoint
   ) => (incoming: Incoming, handle: Handle<Services>) => Effect.Effect<Answer, ApiError>
+  /** By endpoint (`agents.create`): the error for a body that its schema refuses, where that says more than the schema. */
+  readonly bodyFaults?: Readonly<Record<string, BodyFault>>
 }
 
 /** Reads the body when the endpoint takes one; otherwise only checks the declared length. */
