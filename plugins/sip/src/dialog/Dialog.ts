@@ -81,14 +81,19 @@ const isLoose = (route: string): boolean => {
 export const routed = (
   target: string,
   routes: ReadonlyArray<string>
-): { readonly uri: string; readonly routes: ReadonlyArray<string> } => {
+): { readonly uri: string; readonly routes: ReadonlyArray<string>; readonly isStrict: boolean } => {
   const [first, ...rest] = routes
-  if (first === undefined || isLoose(first)) return { uri: target, routes }
-  return { uri: addressUri(first), routes: [...rest, `<${target}>`] }
+  if (first === undefined || isLoose(first)) return { uri: target, routes, isStrict: false }
+  return { uri: addressUri(first), routes: [...rest, `<${target}>`], isStrict: true }
 }
 
-/** Where a request goes: its first route, else its Request-URI (RFC 3261, 8.1.2). */
+/** Whether a request goes to its Request-URI, and not to its first route (RFC 3261, 8.1.2). */
+export const goesToUri = (request: Request): boolean =>
+  request.isStrictlyRouted === true || Message.header(request, "route") === undefined
+
+/** Where a request goes: its first route, else its Request-URI, which a strict router is (RFC 3261, 8.1.2). */
 export const nextHop = (request: Request): Uri.Uri | undefined => {
+  if (goesToUri(request)) return Uri.parse(request.uri)
   const [route] = Message.addresses(request, "route") ?? []
   return route !== undefined ? route.uri : Uri.parse(request.uri)
 }
@@ -100,7 +105,7 @@ export interface Content {
 }
 
 const compose = (dialog: Dialog, method: string, number: number, { body, headers }: Content): Request => {
-  const { routes, uri } = routed(dialog.target, dialog.routes)
+  const { isStrict, routes, uri } = routed(dialog.target, dialog.routes)
   return {
     _tag: "Request",
     method,
@@ -114,7 +119,8 @@ const compose = (dialog: Dialog, method: string, number: number, { body, headers
       { name: "cseq", value: `${number} ${method}` },
       ...(headers ?? [])
     ],
-    body: body ?? Message.noBody
+    body: body ?? Message.noBody,
+    ...(isStrict ? { isStrictlyRouted: true } : {})
   }
 }
 

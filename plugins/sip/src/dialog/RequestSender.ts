@@ -29,7 +29,7 @@ const isCanceled = (call: Call.Call): boolean => call._tag === "Outbound" && cal
 
 /** Whether a request goes to its Request-URI, which leaves the transport open. */
 const namesNoTransport = (request: Request): boolean => {
-  const hop = Message.header(request, "route") === undefined ? Dialog.nextHop(request) : undefined
+  const hop = Dialog.goesToUri(request) ? Dialog.nextHop(request) : undefined
   return hop?._tag === "Sip" && hop.scheme === "sip" && paramOf(hop.params, "transport") === undefined
 }
 

@@ -17,6 +17,8 @@ export interface Request {
   readonly uri: string
   readonly headers: Headers
   readonly body: Uint8Array
+  /** A request of ours whose first router is strict: it goes to its Request-URI, not to its first Route (RFC 3261, 8.1.2). */
+  readonly isStrictlyRouted?: true
 }
 
 export interface Response {
