@@ -39,6 +39,8 @@ export interface Established {
   /** Our last ACK, repeated when the 2xx comes again. */
   readonly ack: Request | undefined
   readonly timer: SessionTimer.SessionTimer | undefined
+  /** The largest Min-SE of the call so far, in seconds (RFC 4028, 7.4). */
+  readonly minSe: number
   /** The peer takes UPDATE. */
   readonly takesUpdate: boolean
   /** The peer takes REFER, and INVITE with Replaces. */

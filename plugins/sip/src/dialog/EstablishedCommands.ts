@@ -28,7 +28,7 @@ const offer = (is: Established, sdp: Uint8Array, now: number): Step => {
   const isOurs = timer?.isOurs === true
   const headers = [
     ...contactHeaders(is),
-    ...(isOurs ? SessionTimer.refreshHeaders(timer) : []),
+    ...(isOurs ? SessionTimer.refreshHeaders(timer, is.minSe) : []),
     { name: "content-type", value: "application/sdp" }
   ]
   const timers = isOurs ? { ...is.timers, session: now + timer.seconds * 500 } : is.timers

@@ -6,7 +6,7 @@ const refresh = (is: Established, now: number): Step => {
   const { timer } = is
   if (timer === undefined || is.state !== "talking") return [is, none]
   if (!timer.isOurs) return hangUp(is, "the session has expired")
-  const headers = [...contactHeaders(is), ...SessionTimer.refreshHeaders(timer)]
+  const headers = [...contactHeaders(is), ...SessionTimer.refreshHeaders(timer, is.minSe)]
   const waiting = { ...is, isRefreshing: true, timers: { ...is.timers, session: now + timer.seconds * 500 } }
   if (is.isRefreshing) return hangUp(is, "the session could not be refreshed")
   if (is.takesUpdate) return send(waiting, "UPDATE", { headers })

@@ -137,6 +137,7 @@ const answer = (is: Inbound, sdp: Uint8Array, account: Account | undefined, now:
       timing: is.timing,
       salt: is.salt,
       timer,
+      minSe: SessionTimer.leastIn(is.invite),
       takesUpdate: Message.tokens(is.invite, "allow").includes("update"),
       takesRefer: Message.tokens(is.invite, "allow").includes("refer"),
       takesReplaces: supported.includes("replaces"),

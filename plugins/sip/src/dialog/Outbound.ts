@@ -154,6 +154,7 @@ const succeeded = (is: Outbound, response: Response, now: number): Step => {
       timing: is.timing,
       salt: is.salt,
       timer: SessionTimer.agreed(response),
+      minSe: SessionTimer.leastIn(is.invite),
       takesUpdate: Message.tokens(response, "allow").includes("update"),
       takesRefer: Message.tokens(response, "allow").includes("refer"),
       takesReplaces: Message.tokens(response, "supported").includes("replaces"),
@@ -181,19 +182,8 @@ export const response = (is: Outbound, sent: Request, received: Response, now: n
     const authenticated = authorized(is, is.invite, received, number)
     if (authenticated !== undefined) return again(is, ...authenticated)
   }
-  const least = Number(Message.header(received, "min-se") ?? Number.NaN)
-  const asked = Number(SessionTimer.parse(is.invite)?.seconds ?? 0)
-  if (status === 422 && is.canceling === "no" && Number.isInteger(least) && least > asked && least <= 86_400) {
-    const headers = is.invite.headers.flatMap((each) => {
-      if (each.name === "cseq") return [{ name: "cseq", value: `${number} INVITE` }]
-      return each.name === "session-expires" || each.name === "min-se" ? [] : [each]
-    })
-    const longer = [
-      { name: "session-expires", value: String(least) },
-      { name: "min-se", value: String(least) }
-    ]
-    return again(is, { ...is.invite, headers: [...headers, ...longer] })
-  }
+  const longer = is.canceling === "no" ? SessionTimer.lengthened(is.invite, received, number) : undefined
+  if (longer !== undefined) return again(is, longer)
   return refused(status, reason)
 }
 

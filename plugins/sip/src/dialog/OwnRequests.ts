@@ -19,6 +19,13 @@ const refreshedBy = (is: Established, sent: Request, response: Response, now: nu
   return [{ ...done, ack }, [{ _tag: "Request", id: "ACK", request: ack }, ...answered]]
 }
 
+/** Sends a request again that has the next number already. */
+const again = (is: Established, request: Request): Step => {
+  const dialog = { ...is.dialog, localNumber: is.dialog.localNumber + 1 }
+  const id = `${request.method}-${is.requests}`
+  return [{ ...is, dialog, requests: is.requests + 1 }, [{ _tag: "Request", id, request }]]
+}
+
 /** A response to a request of ours in the call. */
 export const response = (is: Established, sent: Request, received: Response, now: number): Step => {
   const { status } = received
@@ -27,11 +34,8 @@ export const response = (is: Established, sent: Request, received: Response, now
     const number = is.dialog.localNumber + 1
     const authenticated = authorized(is, sent, received, number)
     if (authenticated !== undefined) {
-      const [again, credentials] = authenticated
-      const id = `${sent.method}-${is.requests}`
-      const dialog = { ...is.dialog, localNumber: number }
-      const next = { ...is, dialog, credentials, requests: is.requests + 1 }
-      return [next, [{ _tag: "Request", id, request: again }]]
+      const [request, credentials] = authenticated
+      return again({ ...is, credentials }, request)
     }
   }
   if (sent.method === "BYE") return end(is, none, { cause: "local" })
@@ -50,6 +54,8 @@ export const response = (is: Established, sent: Request, received: Response, now
   if (sent.method === "OPTIONS") return [is, [event({ _tag: "Alive" })]]
   if (sent.method === "INFO") return [is, [event({ _tag: "DigitAnswered" })]]
   if (!isRefresh) return [is, none]
+  const longer = SessionTimer.lengthened(sent, received, is.dialog.localNumber + 1)
+  if (longer !== undefined) return again({ ...is, minSe: Math.max(is.minSe, SessionTimer.leastIn(received)) }, longer)
   // Another try before the session expires.
   const againMs = status === 491 ? pauseMs(is.ownsCallId, is.salt, now) : undefined
   const refused = sent.method === "INVITE" ? [event({ _tag: "OfferRefused", againMs })] : none

@@ -73,7 +73,7 @@ const notified = (is: Established, key: string, request: Request): Step => {
 export const request = (is: Established, received: Request, key: string, now: number): Step => {
   const dialog = Dialog.receive(is.dialog, received)
   if (dialog === "old") return reply(is, key, received, 500, "Server Internal Error")
-  const next = { ...is, dialog }
+  const next = { ...is, dialog, minSe: Math.max(is.minSe, SessionTimer.leastIn(received)) }
   if (is.state === "ended") return reply(next, key, received, 481, "Call/Transaction Does Not Exist")
   switch (received.method) {
     case "BYE": {

@@ -1,5 +1,6 @@
-import type { Message as AnyMessage, Header } from "../message/Message.ts"
+import type { Message as AnyMessage, Header, Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
+import { decimal } from "../message/Syntax.ts"
 
 /** The shortest session interval that we accept, in seconds (RFC 4028, 4). */
 export const leastSeconds = 90
@@ -46,11 +47,42 @@ export const headersOf = (timer: SessionTimer | undefined, peerSupports: boolean
   ]
 }
 
-/** The headers of a request of ours that refreshes the session. */
-export const refreshHeaders = ({ seconds }: SessionTimer): ReadonlyArray<Header> => [
-  { name: "session-expires", value: `${seconds};refresher=uac` },
-  { name: "min-se", value: String(leastSeconds) }
+/** The longest interval that we ask for, in seconds: a day. */
+const longestSeconds = 86_400
+
+/** The shortest interval that a message admits, and we do, in seconds: its Min-SE. */
+export const leastIn = (message: AnyMessage): number => {
+  const value = Message.header(message, "min-se")?.split(";", 1)[0]?.trim() ?? ""
+  return Math.max(leastSeconds, decimal(value, longestSeconds) ?? leastSeconds)
+}
+
+/**
+ * The headers of a request of ours that refreshes the session. `least`: the largest Min-SE of the call, in seconds
+ * (RFC 4028, 7.4).
+ */
+export const refreshHeaders = ({ seconds }: SessionTimer, least: number): ReadonlyArray<Header> => [
+  { name: "session-expires", value: `${Math.max(seconds, least)};refresher=uac` },
+  { name: "min-se", value: String(least) }
 ]
+
+/**
+ * A request of ours that got 422, with the interval of that response and this number of CSeq (RFC 4028, 7.3). Undefined: the
+ * interval is not longer than what was asked for.
+ */
+export const lengthened = (sent: Request, refusal: Response, number: number): Request | undefined => {
+  const least = leastIn(refusal)
+  if (refusal.status !== 422 || least <= (parse(sent)?.seconds ?? 0)) return undefined
+  const params = /;.*$/.exec(Message.header(sent, "session-expires") ?? "")?.[0] ?? ""
+  const rest = sent.headers.flatMap((each) => {
+    if (each.name === "cseq") return [{ name: "cseq", value: `${number} ${sent.method}` }]
+    return each.name === "session-expires" || each.name === "min-se" ? [] : [each]
+  })
+  const longer = [
+    { name: "session-expires", value: `${least}${params}` },
+    { name: "min-se", value: String(least) }
+  ]
+  return { ...sent, headers: [...rest, ...longer] }
+}
 
 /** The interval that a 2xx to a request of ours has agreed to. */
 export const agreed = (response: AnyMessage): SessionTimer | undefined => {
