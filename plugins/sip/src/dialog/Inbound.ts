@@ -1,6 +1,7 @@
 import type { Request, Response } from "../message/Message.ts"
 import * as Message from "../message/Message.ts"
 import { methods } from "../message/RequestCheck.ts"
+import { decimal } from "../message/Syntax.ts"
 import { type Timers, type Timing, without } from "../transaction/Timing.ts"
 import { type Account, noCredentials } from "./Account.ts"
 import * as Dialog from "./Dialog.ts"
@@ -62,6 +63,12 @@ const refusal = (is: Inbound, status: number, reason: string, content?: Dialog.C
 /** How long a call may wait for its answer, in ms: as long as proxies let it ring (RFC 3261, 16.6, timer C). */
 const unansweredMs = 180_000
 
+/** When the invitation expires that a caller has limited (RFC 3261, 13.3.1), in ms. A date of RFC 2543 is left out. */
+const expiryOf = (invite: Request, now: number): Timers => {
+  const seconds = decimal(Message.header(invite, "expires")?.trim() ?? "", 2 ** 32)
+  return seconds === undefined ? {} : { expired: now + seconds * 1000 }
+}
+
 /**
  * Begins an inbound call: 100 is sent at once. A session interval that is too small is refused with 422. `localTag` and
  * `salt` are random text.
@@ -84,7 +91,7 @@ export const start = (given: {
     contact,
     timing,
     salt,
-    timers: { unanswered: now + unansweredMs },
+    timers: { unanswered: now + unansweredMs, ...expiryOf(invite, now) },
     reliable: undefined,
     number: Number.parseInt(salt.slice(0, 6), 16) || 1,
     isRinging: false
@@ -200,7 +207,7 @@ export const request = (is: Inbound, received: Request, key: string, cancels: bo
   }
 }
 
-/** A timer is due: the call was not answered in time, or the reliable response is repeated, or given up (RFC 3262, 3). */
+/** A timer is due: the call was not answered in time, the invitation has expired, or the reliable response is repeated, or given up (RFC 3262, 3). */
 export const fire = (is: Inbound, timer: string, now: number): Step => {
   const rest = { ...is, timers: without(is.timers, timer) }
   const { reliable } = is
@@ -208,6 +215,7 @@ export const fire = (is: Inbound, timer: string, now: number): Step => {
     const reason = `the call was not answered within ${unansweredMs / 1000} s`
     return [over, [refusal(is, 480, "Temporarily Unavailable"), event({ _tag: "Canceled", reason })]]
   }
+  if (timer === "expired") return canceled(rest, "the invitation has expired, by Expires of the INVITE")
   if (reliable === undefined) return stays(rest)
   if (timer === "unconfirmed") {
     return [over, [refusal(is, 504, "Server Time-out"), event({ _tag: "Canceled", reason: "no PRACK came for 180" })]]
