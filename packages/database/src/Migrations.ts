@@ -42,6 +42,7 @@ import knowledgeVectors from "./migrations/0039_knowledge_vectors.ts"
 import callUsage from "./migrations/0040_call_usage.ts"
 import callLinks from "./migrations/0041_call_links.ts"
 import outboundCountries from "./migrations/0042_outbound_countries.ts"
+import agentNameSearch from "./migrations/0043_agent_name_search.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -92,7 +93,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0039_knowledge_vectors": knowledgeVectors,
   "0040_call_usage": callUsage,
   "0041_call_links": callLinks,
-  "0042_outbound_countries": outboundCountries
+  "0042_outbound_countries": outboundCountries,
+  "0043_agent_name_search": agentNameSearch
 }
 
 /** A migration failed; the whole run was rolled back. */
