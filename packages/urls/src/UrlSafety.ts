@@ -5,8 +5,9 @@ import { Config, type ConfigError, Context, Effect, Layer, Option } from "effect
 import type { buildConnector } from "undici"
 import { connectorOf, lookupOf } from "./UrlSafety/Connector.ts"
 import type { LookupFunction as Resolve } from "./UrlSafety/LookupQueue.ts"
-import { addressesAllowed, hostAllowed, hostOf, type Policy, schemeAllowed } from "./UrlSafety/Policy.ts"
+import { addressesAllowed, hostAllowed, hostOf, type Policy } from "./UrlSafety/Policy.ts"
 import { portAllowed } from "./UrlSafety/Port.ts"
+import { addressFault, parse, type UrlFault, UrlRefused } from "./UrlSafety/Refusal.ts"
 import { Resolver } from "./UrlSafety/Resolver.ts"
 
 /** Most characters of a stored URL. */
@@ -26,6 +27,8 @@ export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
      * `<field> must be a valid public HTTPS URL` or `<field> blocked by SSRF filter`.
      */
     readonly check: (url: string, field: string) => Effect.Effect<URL, ValidationError>
+    /** The same check, for callers that say in their own words what is wrong. */
+    readonly inspect: (url: string) => Effect.Effect<URL, UrlRefused>
     /**
      * A connector for undici: `new Agent({ connect: safety.connector({ timeout: 5000 }) })`. It connects to an address
      * that it has checked, and checks scheme, port and literal addresses too. The timeout includes name resolution.
@@ -52,28 +55,39 @@ export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
           resolver.resolve(host, (error, addresses) => resume(Effect.succeed(error === null ? addresses : [])))
         }).pipe(Effect.timeoutOption("5 seconds"), Effect.map(Option.getOrElse((): ReadonlyArray<LookupAddress> => [])))
 
-      const check = Effect.fn("UrlSafety.check")(function* (url: string, field: string) {
-        const notPublic = ValidationError.field(field, `${field} must be a valid public HTTPS URL`)
-        const blocked = ValidationError.field(field, `${field} blocked by SSRF filter`)
-        if (url.length > maxLength) {
-          return yield* ValidationError.field(field, `${field} must not exceed ${maxLength} characters`)
-        }
+      const inspect = Effect.fn("UrlSafety.inspect")(function* (url: string) {
+        const refused = (fault: UrlFault) => new UrlRefused({ fault })
+        if (url.length > maxLength) return yield* refused("length")
         const parsed = parse(url, policy)
-        if (parsed === undefined) return yield* notPublic
+        if (typeof parsed === "string") return yield* refused(parsed)
         const host = hostOf(parsed.hostname)
-        if (!hostAllowed(policy, host)) return yield* blocked
+        if (!hostAllowed(policy, host)) return yield* refused(addressFault((other) => hostAllowed(other, host)))
         if (isIP(host) === 0) {
           const addresses = yield* addressesOf(host)
-          if (addresses.length === 0) return yield* notPublic
-          if (!addressesAllowed(policy, addresses)) return yield* blocked
+          if (addresses.length === 0) return yield* refused("name")
+          if (!addressesAllowed(policy, addresses)) {
+            return yield* refused(addressFault((other) => addressesAllowed(other, addresses)))
+          }
         }
         // Last, so that a URL of one of our own services is reported as blocked by the filter.
-        return portAllowed(policy, parsed.port) ? parsed : yield* notPublic
+        return portAllowed(policy, parsed.port) ? parsed : yield* refused("port")
       })
+
+      const check = Effect.fn("UrlSafety.check")((url: string, field: string) =>
+        Effect.mapError(inspect(url), ({ fault }) => {
+          if (fault === "length") {
+            return ValidationError.field(field, `${field} must not exceed ${maxLength} characters`)
+          }
+          const isBlocked = fault === "private address" || fault === "reserved address"
+          const problem = isBlocked ? "blocked by SSRF filter" : "must be a valid public HTTPS URL"
+          return ValidationError.field(field, `${field} ${problem}`)
+        })
+      )
 
       const { resolve } = resolver
       return {
         check,
+        inspect,
         policy,
         resolve,
         connector: (options) => connectorOf(policy, resolve, options),
@@ -81,17 +95,4 @@ export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
       }
     })
   )
-}
-
-/** Parses a URL with an allowed scheme and no credentials. This also normalizes unusual notations of the host. */
-const parse = (text: string, policy: Policy): URL | undefined => {
-  // The parser accepts white space, control characters, backslashes and empty credentials, which other clients read
-  // differently.
-  if (!/^https?:\/\/[^/\\?#]/i.test(text) || /[\s\\\u0000-\u001f\u007f-\u009f]/.test(text)) return undefined
-  if (/^[^/]*\/\/[^/?#]*@/.test(text) || !URL.canParse(text)) return undefined
-  const url = new URL(text)
-  if (!schemeAllowed(policy, url.protocol) || url.username !== "" || url.password !== "") return undefined
-  if (url.port === "0") return undefined
-  // A name with an empty label is invalid, but some resolvers accept it.
-  return hostOf(url.hostname) === "" || url.hostname.includes("..") ? undefined : url
 }

@@ -231,6 +231,26 @@ describe("UrlSafety", () => {
       }
     }).pipe(Effect.provide(Strict))
   )
+  it.effect.each<readonly [string, string]>([
+    ["ftp://example.com/", "scheme"],
+    ["https://", "form"],
+    ["https://user:pw@example.com/", "credentials"],
+    ["http://example.com/", "http"],
+    ["http://127.0.0.1:8080/", "http and private address"],
+    ["http://localhost/", "http and private address"],
+    ["http://169.254.169.254/", "http"],
+    ["https://10.0.0.1/", "private address"],
+    ["https://private.example/", "private address"],
+    ["https://169.254.169.254/", "reserved address"],
+    ["https://metadata.example/", "reserved address"],
+    ["https://unknown.example/", "name"],
+    ["https://example.com:6379/", "port"]
+  ])("inspect says what is wrong with %s: %s", ([url, fault]) =>
+    Effect.gen(function* () {
+      const safety = yield* UrlSafety
+      expect((yield* Effect.flip(safety.inspect(url))).fault).toBe(fault)
+    }).pipe(Effect.provide(Strict))
+  )
   it.effect("names the field that was checked", () =>
     Effect.gen(function* () {
       const safety = yield* UrlSafety

@@ -1,8 +1,8 @@
-import { connectionReason } from "@svc/urls/ConnectionError"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Clock, Context, Data, Duration, Effect, Layer } from "effect"
 import { Agent, type Dispatcher } from "undici"
 import { maxPageBytes, tooLarge, userAgent } from "./ReaderMessages.ts"
+import { connectionFault } from "./SourceFaults.ts"
 
 /** The response to a request, as it was sent. */
 export interface Fetched {
@@ -19,15 +19,17 @@ export interface Fetched {
 export type Purpose = "page" | "robots"
 
 /** No response that can be used. The reason is the end of a sentence that begins with the URL. */
-export class FetchFailed extends Data.TaggedError("FetchFailed")<{ readonly reason: string }> {}
+export class FetchFailed extends Data.TaggedError("FetchFailed")<{
+  readonly reason: string
+  /** Whether it concerns the host, and so each of its pages. */
+  readonly isOfHost: boolean
+}> {}
 
 const connectTimeoutMs = 5_000
 /** How long a request may take, with its body. */
 const requestTimeout = "30 seconds"
 /** Milliseconds between two requests to one host, unless its robots.txt asks for more. */
 const defaultDelayMs = 200
-/** Most characters of the reason of a failed connection. */
-const maxReason = 200
 /** Hosts whose last request is remembered. */
 const maxHosts = 1000
 
@@ -68,7 +70,8 @@ export class PageFetcher extends Context.Tag("@svc/knowledge/PageFetcher")<
             exchange(agent, url, purpose).pipe(
               Effect.timeoutFail({
                 duration: requestTimeout,
-                onTimeout: () => new FetchFailed({ reason: `did not answer completely within ${requestTimeout}` })
+                onTimeout: () =>
+                  new FetchFailed({ reason: `did not answer completely within ${requestTimeout}`, isOfHost: false })
               })
             )
           )
@@ -93,7 +96,7 @@ const exchange = (agent: Agent, url: URL, purpose: Purpose): Effect.Effect<Fetch
     const succeed = (isPart: boolean) => {
       if (head !== undefined) resume(Effect.succeed({ ...head, bytes: Buffer.concat(chunks), isPart }))
     }
-    const fail = (reason: string) => resume(Effect.fail(new FetchFailed({ reason })))
+    const fail = (reason: string, isOfHost = false) => resume(Effect.fail(new FetchFailed({ reason, isOfHost })))
     const header = (value: string | ReadonlyArray<string> | undefined): string | null =>
       (typeof value === "string" ? value : value?.[0]) ?? null
     const abort = () => {
@@ -139,7 +142,10 @@ const exchange = (agent: Agent, url: URL, purpose: Purpose): Effect.Effect<Fetch
           abort()
         },
         onResponseEnd: () => succeed(false),
-        onResponseError: (_, error) => fail(`cannot be read: ${connectionReason(error, maxReason)}`)
+        onResponseError: (_, error) => {
+          const { isOfHost, words } = connectionFault(error)
+          fail(words, isOfHost)
+        }
       }
     )
     return Effect.sync(abort)

@@ -4,6 +4,7 @@ import { type NewPassages, PassageCollection } from "../PassageCollection.ts"
 import { type Fetched, PageFetcher, type Purpose } from "./PageFetcher.ts"
 import { PageReader } from "./PageReader.ts"
 import { type Answer, maxPages, maxSitemaps, userAgent } from "./ReaderMessages.ts"
+import { refusalWords } from "./SourceFaults.ts"
 
 /** What a source says. */
 export interface ReadSource extends NewPassages {
@@ -20,6 +21,8 @@ export class Unreadable extends Data.TaggedError("Unreadable")<{
   readonly isGone: boolean
   /** Whether it ended the reader thread: by its time or memory, or by an error. */
   readonly isHarmful: boolean
+  /** What is wrong with the host of the URL, if it is that; the end of a sentence about any URL of the host. */
+  readonly hostFault: string | null
 }> {}
 
 const maxRedirects = 5
@@ -35,8 +38,15 @@ const shownUrl = 300
 const unreadable = (
   url: string,
   reason: string,
-  rest: { readonly isGone?: boolean; readonly isHarmful?: boolean } = {}
-) => new Unreadable({ reason: `${url.slice(0, shownUrl)} ${reason}`, isGone: false, isHarmful: false, ...rest })
+  rest: Partial<Pick<Unreadable, "isGone" | "isHarmful" | "hostFault">> = {}
+) =>
+  new Unreadable({
+    reason: `${url.slice(0, shownUrl)} ${reason}`,
+    isGone: false,
+    isHarmful: false,
+    hostFault: null,
+    ...rest
+  })
 
 type Content = Exclude<Answer, { readonly _tag: "Ready" | "Robots" | "Refused" }>
 
@@ -76,13 +86,13 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
           Effect.gen(function* () {
             let url = start
             for (let hop = 0; hop <= maxRedirects; hop++) {
-              const checked = yield* Effect.mapError(safety.check(url, "the address"), ({ message }) =>
-                unreadable(url, `cannot be read: ${message}`)
+              const checked = yield* Effect.mapError(safety.inspect(url), ({ fault }) =>
+                unreadable(url, refusalWords(fault))
               )
               yield* admit(checked)
               const fetched = yield* Effect.mapError(
                 fetcher.get(checked, delays.get(checked.host) ?? 0, purpose),
-                ({ reason }) => unreadable(url, reason)
+                ({ isOfHost, reason }) => unreadable(url, reason, { hostFault: isOfHost && hop === 0 ? reason : null })
               )
               const isRedirect = [301, 302, 303, 307, 308].includes(fetched.status)
               if (!isRedirect) return { url, fetched }
@@ -97,14 +107,14 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
 
         const robotsOf = (host: URL): Effect.Effect<Robots> => {
           const url = new URL("/robots.txt", host).href
-          const closed = (reason: string): Robots => ({
+          const closed = (reason: string, hostFault: string | null = null): Robots => ({
             _tag: "Closed",
-            reason: `may not be read: its robots.txt could not be requested (${reason})`
+            reason: hostFault ?? `may not be read: its robots.txt could not be requested (${reason})`
           })
           return Effect.match(
             follow(url, "robots", () => Effect.void),
             {
-              onFailure: ({ reason }) => closed(reason),
+              onFailure: ({ hostFault, reason }) => closed(reason, hostFault),
               onSuccess: ({ fetched }): Robots => {
                 const { status } = fetched
                 if (status >= 500) return closed(`status ${status}`)

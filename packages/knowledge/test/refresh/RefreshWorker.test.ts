@@ -26,7 +26,8 @@ const says = (pages: { readonly [url: string]: string }, rest: Partial<ReadSourc
     (found) => ({ passages: found.flat(), truncated: 0, keep: [], problems: [], ...rest })
   )
 
-const fails = (reason: string): Read => Effect.fail(new Unreadable({ reason, isGone: false, isHarmful: false }))
+const fails = (reason: string): Read =>
+  Effect.fail(new Unreadable({ reason, isGone: false, isHarmful: false, hostFault: null }))
 
 /** A node whose sources say what `read` gives, one answer after the other, and the last again and again. */
 const node = (answers: ReadonlyArray<Read>, counter = { count: 0 }) => {

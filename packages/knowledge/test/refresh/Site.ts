@@ -71,13 +71,17 @@ export const site = Effect.acquireRelease(
     })
 ).pipe(Effect.map(({ site }) => site))
 
+const readingWith = (settings: ReadonlyArray<readonly [string, string]>) =>
+  SourceReader.layer.pipe(
+    Layer.provideMerge(Layer.merge(PageFetcher.layer, PageReader.layer)),
+    Layer.provide(UrlSafety.layer),
+    Layer.provide(Resolver.layer),
+    Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(settings))))
+  )
 /** Reads sources for real; private addresses are allowed, those of cloud metadata are not. */
-export const Reading = SourceReader.layer.pipe(
-  Layer.provideMerge(Layer.merge(PageFetcher.layer, PageReader.layer)),
-  Layer.provide(UrlSafety.layer),
-  Layer.provide(Resolver.layer),
-  Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_ALLOW_PRIVATE_URLS", "true"]]))))
-)
+export const Reading = readingWith([["SVC_ALLOW_PRIVATE_URLS", "true"]])
+/** The same without private addresses, as in production. */
+export const Strict = readingWith([])
 
 export const html = (body: string, title = "Shop"): string =>
   `<!doctype html><html><head><title>${title}</title></head><body>${body}</body></html>`

@@ -120,10 +120,10 @@ layer(Reading, { excludeTestServices: true })("SourceReader", (it) => {
       expect(yield* textsOf(`${made.url}/2`)).toEqual(["There."])
       expect(yield* reasonOf(`${made.url}/1`)).toBe(`${made.url}/1 redirects more than 5 times`)
       for (const [location, reason] of [
-        ["http://169.254.169.254/latest/meta-data", "the address blocked by SSRF filter"],
-        ["http://metadata.google.internal/", "the address blocked by SSRF filter"],
-        ["ftp://example.com/", "the address must be a valid public HTTPS URL"],
-        ["http://user:pw@127.0.0.1/", "the address must be a valid public HTTPS URL"]
+        ["http://169.254.169.254/latest/meta-data", "its host has a reserved address"],
+        ["http://metadata.google.internal/", "its host has a reserved address"],
+        ["ftp://example.com/", "only addresses that begin with https:// can be read"],
+        ["http://user:pw@127.0.0.1/", "the address contains a user name or password"]
       ] as const) {
         made.pages.set("/evil", to(location))
         expect(yield* reasonOf(`${made.url}/evil`)).toContain(`cannot be read: ${reason}`)
@@ -178,7 +178,11 @@ layer(Reading, { excludeTestServices: true })("SourceReader", (it) => {
         },
         "is larger than 1 MB"
       ],
-      ["a broken connection", (response) => response.destroy(), "cannot be read"],
+      [
+        "a broken connection",
+        (response) => response.destroy(),
+        "cannot be read: its server closed the connection before its response was complete"
+      ],
       ["a failing server", { status: 503 }, "answered with status 503"],
       ["an empty sitemap", { type: "text/xml", body: "<urlset/>" }, "lists no pages"]
     ])("%s", ([, page, reason]) =>
