@@ -1,12 +1,16 @@
 import type { AudioFormat } from "@svc/providers/Audio"
 import type { CallEvent, LineQuality } from "@svc/providers/Telephony"
 import { Effect, Exit, Scope } from "effect"
+import { obstacleText } from "./AudioAdvice.ts"
 import type { Codec } from "./Codec.ts"
+import type { Family } from "./rtp/MediaAddress.ts"
 import type { MediaParameters, PacketTime } from "./rtp/MediaParameters.ts"
 import type { RtpCall, RtpMedia } from "./rtp/RtpMedia.ts"
 import * as Description from "./sdp/Description.ts"
 import { type KeyPair, MediaKeys } from "./sdp/MediaKeys.ts"
 import * as Negotiation from "./sdp/Negotiation.ts"
+import { type Obstacle, obstacleIn } from "./sdp/Obstacle.ts"
+import { warningOf } from "./sdp/Warning.ts"
 
 const packetTime = (ms: number): PacketTime => (ms === 10 || ms === 30 || ms === 40 || ms === 60 ? ms : 20)
 
@@ -51,6 +55,9 @@ export class CallMedia {
   #direction: "sendrecv" | "sendonly" = "sendrecv"
   #agreed: Negotiation.Agreed | undefined
   #lastQuality: LineQuality = unheard
+  readonly #families: ReadonlyArray<Family>
+  /** What was in the way of the last description that could not be used. */
+  #obstacle: Obstacle = { _tag: "Malformed" }
 
   constructor(given: {
     readonly rtp: RtpCall
@@ -61,6 +68,7 @@ export class CallMedia {
     readonly sessionId: string
     readonly source: string | undefined
     readonly encryption: Negotiation.Encryption
+    readonly families: ReadonlyArray<Family>
     readonly awaitsAck?: boolean
   }) {
     this.#rtp = given.rtp
@@ -72,6 +80,7 @@ export class CallMedia {
     this.#sessionId = given.sessionId
     this.#source = given.source
     this.#keys = new MediaKeys(given.encryption)
+    this.#families = given.families
   }
 
   get agreed(): Negotiation.Agreed | undefined {
@@ -111,24 +120,32 @@ export class CallMedia {
     return Negotiation.offer({ ...this.#local(), ...this.#keys.offer(this.#agreed !== undefined) })
   }
 
-  /** Takes an offer, and gives the answer; undefined: nothing in common. */
+  /** Takes an offer, and gives the answer; undefined: nothing in common, see `warning`. */
   answer(sdp: Uint8Array): Uint8Array | undefined {
     const peer = Description.parse(sdp)
-    const agreed = peer === undefined ? undefined : Negotiation.agree(peer, this.#wanted)
+    const agreed = this.#agree(peer, this.#wanted)
     if (peer === undefined || agreed === undefined) return undefined
     this.#negotiate(agreed, this.#keys.answered(agreed))
     const { line } = this.#keys
     return Negotiation.answer(peer, agreed, { ...this.#local(), ...(line === undefined ? {} : { crypto: [line] }) })
   }
 
-  /** Takes the answer to our offer. False: nothing in common. */
+  /** Takes the answer to our offer. False: nothing in common, see `obstacleText`. */
   accept(sdp: Uint8Array): boolean {
-    const peer = Description.parse(sdp)
-    const agreed =
-      peer === undefined ? undefined : Negotiation.agree(peer, { ...this.#wanted, offered: this.#keys.answerable })
+    const agreed = this.#agree(Description.parse(sdp), { ...this.#wanted, offered: this.#keys.answerable })
     if (agreed === undefined) return false
     this.#negotiate(agreed, this.#keys.accepted(agreed))
     return true
+  }
+
+  /** What was in the way of the last description that could not be used, for the operator. */
+  get obstacleText(): string {
+    return obstacleText(this.#obstacle, { codecs: this.#codecs, encryption: this.#keys.encryption })
+  }
+
+  /** The same for the peer, as the value of Warning in a 488. */
+  get warning(): string {
+    return warningOf(this.#obstacle)
   }
 
   /** The ACK of our answer came. */
@@ -176,7 +193,18 @@ export class CallMedia {
   }
 
   get #wanted(): Negotiation.Wanted {
-    return { codecs: this.#codecs, direction: this.#direction, encryption: this.#keys.encryption }
+    return {
+      codecs: this.#codecs,
+      direction: this.#direction,
+      encryption: this.#keys.encryption,
+      families: this.#families
+    }
+  }
+
+  #agree(peer: Description.Description | undefined, wanted: Negotiation.Wanted): Negotiation.Agreed | undefined {
+    const agreed = peer === undefined ? undefined : Negotiation.agree(peer, wanted)
+    if (agreed === undefined) this.#obstacle = obstacleIn(peer, wanted)
+    return agreed
   }
 
   #negotiate(agreed: Negotiation.Agreed, keys: KeyPair | undefined): void {
@@ -212,6 +240,6 @@ export const open = (
         Scope.extend(scope),
         Effect.onError(() => Scope.close(scope, Exit.void))
       )
-      return new CallMedia({ ...given, rtp, scope, format: given.codec.format })
+      return new CallMedia({ ...given, rtp, scope, format: given.codec.format, families: media.families })
     })
   )

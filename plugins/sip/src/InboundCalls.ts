@@ -2,6 +2,7 @@ import type { AudioFormat } from "@svc/providers/Audio"
 import { LegEvents } from "@svc/providers/LegEvents"
 import { CallGone, type IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId } from "effect"
+import { obstacleText } from "./AudioAdvice.ts"
 import { type CallContext, callOptions } from "./CallContext.ts"
 import * as CallMedia from "./CallMedia.ts"
 import { calledOf, callerOf, headersOf, refusalOf } from "./CallParty.ts"
@@ -13,8 +14,10 @@ import * as Uri from "./message/Uri.ts"
 import { SipCall } from "./SipCall.ts"
 import * as Description from "./sdp/Description.ts"
 import * as Negotiation from "./sdp/Negotiation.ts"
-import { audioIn, hostNameIn } from "./TrunkAdvice.ts"
+import { obstacleIn } from "./sdp/Obstacle.ts"
+import { warningOf } from "./sdp/Warning.ts"
 import type { Peer } from "./transaction/Peer.ts"
+import { isUnspecified } from "./transport/LocalAddress.ts"
 
 interface Arrived {
   readonly call: string
@@ -30,21 +33,6 @@ const matches = (one: AudioFormat, other: AudioFormat): boolean =>
 /** The offer of an INVITE: `none` when it has no body. */
 const offerOf = (request: Request): Description.Description | "none" | "malformed" =>
   request.body.length === 0 ? "none" : (Description.parse(request.body) ?? "malformed")
-
-/** Why a call with this offer is refused. */
-const refusedBecause = (
-  offered: Description.Description | "none",
-  codecs: ReadonlyArray<Codec>,
-  encryption: Negotiation.Encryption
-): string => {
-  const audio = offered === "none" ? "no audio" : audioIn(offered)
-  if (offered !== "none" && hostNameIn(offered) !== undefined) return `it offers ${audio}`
-  const own = codecs.map(({ name }) => name).join(",")
-  return (
-    `it offers ${audio}; SVC_SIP_CODECS has ${own}` +
-    (encryption === "required" ? ", and SVC_SIP_SRTP is required" : "")
-  )
-}
 
 const userOf = (text: string): string | undefined => {
   const uri = Uri.parse(text)
@@ -66,13 +54,19 @@ export const take = (
     return
   }
   const encryption = context.encryptionOver(peer.transport)
-  const isPossible =
-    offered === "none" || Negotiation.agree(offered, { codecs, direction: "sendrecv", encryption }) !== undefined
-  if (!isPossible) {
-    const why = refusedBecause(offered, codecs, encryption)
-    context.log.warning(`SIP: a call from ${peer.address} was refused with 488, because ${why}`)
-    command({ _tag: "Reject", status: 488, reason: "Not Acceptable Here" })
+  const wanted: Negotiation.Wanted = { codecs, direction: "sendrecv", encryption, families: media.families }
+  const possible = offered === "none" ? undefined : Negotiation.agree(offered, wanted)
+  if (offered !== "none" && possible === undefined) {
+    const obstacle = obstacleIn(offered, wanted)
+    const why = obstacleText(obstacle, { codecs, encryption })
+    context.log.warning(`SIP: a call from ${peer.address} was refused with 488, because it offers ${why}`)
+    command({ _tag: "Reject", status: 488, reason: "Not Acceptable Here", warning: warningOf(obstacle) })
     return
+  }
+  /** Ours in session descriptions: of the family of the offer, which may be another than that of the signaling. */
+  const addressOfMedia = (): string => {
+    const own = signaling.addressFor(possible?.remote?.address ?? peer.address)
+    return isUnspecified(own) ? signaling.addressFor(peer.address) : own
   }
 
   const canceled = Deferred.unsafeMake<void>(FiberId.none)
@@ -93,19 +87,22 @@ export const take = (
   const trunk = context.trunkAt(peer.address, userOf(request.uri))
   const user = calledOf(request, trunk?.account?.username)
 
+  const codecsOf = (formats: ReadonlyArray<AudioFormat>): ReadonlyArray<Codec> =>
+    codecs.filter(({ format }) => formats.some((each) => matches(each, format)))
+
   /** The codec of the leg: the caller's first one that the engine can take. */
   const chosen = (formats: ReadonlyArray<AudioFormat>): ReadonlyArray<Codec> => {
-    const usable = codecs.filter(({ format }) => formats.some((each) => matches(each, format)))
+    const usable = codecsOf(formats)
     if (offered === "none") return usable
-    const agreed = Negotiation.agree(offered, { codecs: usable, direction: "sendrecv", encryption })
+    const agreed = Negotiation.agree(offered, { ...wanted, codecs: usable })
     return agreed === undefined ? [] : [agreed.codec, ...usable.filter((codec) => codec !== agreed.codec)]
   }
 
-  const reject = (status: number, reason: string): void => {
+  const reject = (status: number, reason: string, warning?: string): void => {
     if (state !== "offered" && state !== "answering") return
     state = "over"
     listeners.delete(call)
-    command({ _tag: "Reject", status, reason })
+    command({ _tag: "Reject", status, reason, ...(warning === undefined ? {} : { warning }) })
   }
 
   const isTrusted = context.isTrusted(peer.address)
@@ -127,7 +124,8 @@ export const take = (
         const usable = chosen(formats)
         const [codec] = usable
         if (codec === undefined) {
-          reject(488, "Not Acceptable Here")
+          const few = { ...wanted, codecs: codecsOf(formats) }
+          reject(488, "Not Acceptable Here", offered === "none" ? undefined : warningOf(obstacleIn(offered, few)))
           return yield* new CallGone({ reason: "the caller's phone has none of the audio formats" })
         }
         state = "answering"
@@ -136,7 +134,7 @@ export const take = (
           CallMedia.open(media, events.emit, {
             codecs: usable,
             codec,
-            address: signaling.addressFor(peer.address),
+            address: addressOfMedia(),
             sessionId: String(Number.parseInt(call.slice(0, 8), 16)),
             source: peer.address,
             encryption,

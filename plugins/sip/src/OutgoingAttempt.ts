@@ -13,7 +13,7 @@ import type { Headers } from "./message/Message.ts"
 import * as Uri from "./message/Uri.ts"
 import { SipCall } from "./SipCall.ts"
 import { hostOf, type Trunk, transportOf } from "./Trunk.ts"
-import { adviceOf, advised, audioIn } from "./TrunkAdvice.ts"
+import { adviceOf, advised, failureText } from "./TrunkAdvice.ts"
 import { bracketed } from "./transport/LocalAddress.ts"
 
 /**
@@ -96,13 +96,17 @@ export const place = (
       const why = isUnreached ? (signaling.problemOf(id) ?? reason) : reason
       const advice = adviceOf(trunk, status, isUnreached)
       // docs/sip.md explains errors by their status; none came from a trunk that was not reached.
-      const text = advised(isUnreached ? why : `${status} ${why === "" ? "from the trunk" : why}`, advice)
-      if (advice !== undefined && status !== 404) {
+      const text = advised(failureText(trunk, status, why, isUnreached), advice)
+      if ((advice !== undefined && status !== 404) || status < 300) {
         log.warning(`SIP: a call over the trunk of ${trunk.variable}_URI failed (${status}): ${text}`, {
           call_id: call.callId
         })
       }
-      const failure = new DialFailed({ outcome: outcomeOf(status), reason: text, code: String(status) })
+      const failure = new DialFailed({
+        outcome: outcomeOf(status),
+        reason: text,
+        ...(status < 300 ? {} : { code: String(status) })
+      })
       Deferred.unsafeDone(outcome, new AttemptFailed({ failure, canTryNextTrunk, isUnreached }))
     }
     const hangup = (): void => command({ _tag: "Hangup", reason: "given up" })
@@ -115,7 +119,7 @@ export const place = (
         Deferred.unsafeDone(outcome, Effect.succeed(leg))
       } else {
         hangup()
-        refuse(488, `the phone's answer has no audio in common with us: it has ${audioIn(sdp)}`, false)
+        refuse(200, audio.obstacleText, false)
       }
     }
     const on = (event: CallEvent): void => {
@@ -130,7 +134,7 @@ export const place = (
         const sdp = event.sdp === undefined ? undefined : audio.answer(event.sdp)
         command(
           sdp === undefined
-            ? { _tag: "Decline", key, status: 488, reason: "Not Acceptable Here" }
+            ? { _tag: "Decline", key, status: 488, reason: "Not Acceptable Here", warning: audio.warning }
             : { _tag: "Accept", key, sdp }
         )
       } else if (event._tag === "Refused") {

@@ -208,15 +208,16 @@ export class SipCall {
         // The offer was ours and is answered in the ACK.
         if (this.#media.agreed !== undefined && (event.sdp === undefined || !this.#isAsked)) return
         this.#isAsked = false
-        if (event.sdp === undefined) this.#end("failed", "488", "the peer's ACK has no answer to our offer")
+        if (event.sdp === undefined) this.#end("failed", undefined, "the ACK has no answer to our offer")
         else if (this.#media.accept(event.sdp)) this.#onDirection()
-        else this.#end("failed", "488", "the peer's answer has no audio in common with us")
+        else this.#end("failed", undefined, `the answer in the ACK has ${this.#media.obstacleText}`)
         return
       case "Offered": {
         this.#isAsked = event.sdp === undefined
         const sdp = event.sdp === undefined ? this.#media.offer() : this.#media.answer(event.sdp)
         if (sdp === undefined) {
-          command({ _tag: "Decline", key: event.key, status: 488, reason: "Not Acceptable Here" })
+          const { warning } = this.#media
+          command({ _tag: "Decline", key: event.key, status: 488, reason: "Not Acceptable Here", warning })
           return
         }
         this.#onDirection()

@@ -123,7 +123,12 @@ export const layer = (
       const fork = yield* FiberSet.makeRuntime<never>()
       const listeners = new Map<string, (event: CallEvent) => void>()
       const tls = yield* tlsOf(settings, bind)
-      const media = yield* RtpMedia.make({ address: bind.address, firstPort: ports.first, lastPort: ports.last })
+      const media = yield* RtpMedia.make({
+        address: bind.address,
+        announced: externalAddress,
+        firstPort: ports.first,
+        lastPort: ports.last
+      })
       const registrations = new Map<Trunk, TrunkRegistration.TrunkRegistration>()
 
       const probe = TrunkProbe.make(() => signaling)

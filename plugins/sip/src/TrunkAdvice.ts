@@ -1,4 +1,3 @@
-import * as Description from "./sdp/Description.ts"
 import { type Trunk, transportOf } from "./Trunk.ts"
 import { usualTiming } from "./transaction/Timing.ts"
 
@@ -35,35 +34,18 @@ export const unreachedText = (
 export const advised = (text: string, advice: string | undefined): string =>
   advice === undefined ? text : `${text}; ${advice}`
 
-/** Payload types without `a=rtpmap` that phones offer beside ours (RFC 3551, table 4). */
-const names: ReadonlyMap<string, string> = new Map([
-  ["0", "PCMU"],
-  ["3", "GSM"],
-  ["4", "G723"],
-  ["8", "PCMA"],
-  ["9", "G722"],
-  ["18", "G729"]
-])
-
-/** The host name to which audio would go, which is not looked up; undefined: it goes to an IP address. */
-export const hostNameIn = ({ sections }: Description.Description): string | undefined =>
-  sections.find(({ port, type }) => type === "audio" && port !== 0)?.hostName
-
-/** The audio that a description offers, for people: `RTP/AVP with G729 and OPUS`. */
-export const audioIn = (sdp: Description.Description | Uint8Array): string => {
-  const parsed = sdp instanceof Uint8Array ? Description.parse(sdp) : sdp
-  const sections = parsed?.sections.filter(({ type }) => type === "audio") ?? []
-  if (sections.length === 0) return "no audio"
-  const name = parsed === undefined ? undefined : hostNameIn(parsed)
-  if (name !== undefined) return `audio at ${name}, and host names are not supported in c=, only IP addresses`
-  return sections
-    .map(({ codecs, formats, protocol }) => {
-      const known = new Map(codecs.map(({ name, payloadType }) => [String(payloadType), name]))
-      const all = formats
-        .split(/\s+/)
-        .flatMap((each) => known.get(each) ?? names.get(each) ?? (each === "" ? [] : each))
-      const audio = all.filter((name) => name !== "TELEPHONE-EVENT" && name !== "CN").slice(0, 20)
-      return `${protocol} with ${audio.length === 0 ? "no codec" : audio.join(", ")}`
-    })
-    .join(" and ")
+/**
+ * Why a call failed, for people, with the status of the trunk first, by which docs/sip.md explains it. None came from a trunk
+ * that was not reached; an answer of no use has what `why` says.
+ */
+export const failureText = (
+  { variable }: Pick<Trunk, "variable">,
+  status: number,
+  why: string,
+  isUnreached: boolean
+): string => {
+  if (isUnreached) return why
+  const side = variable === "" ? "the phone" : "the trunk"
+  if (status < 300) return `${side} answered ${status} with ${why}`
+  return `${status} ${why === "" ? `from ${side}` : why}`
 }

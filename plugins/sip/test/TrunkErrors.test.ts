@@ -3,9 +3,8 @@ import type { Telephony } from "@svc/providers/Telephony"
 import { Effect, Fiber, Redacted } from "effect"
 import { matcher } from "../src/Cidr.ts"
 import { privateRanges, startWarnings } from "../src/StartWarnings.ts"
-import * as Description from "../src/sdp/Description.ts"
 import { type Trunk, trunksOf } from "../src/Trunk.ts"
-import { audioIn, unreachedText } from "../src/TrunkAdvice.ts"
+import { failureText, unreachedText } from "../src/TrunkAdvice.ts"
 import { telephonyOf } from "./PeerCall.ts"
 import { scriptedTrunk } from "./ScriptedTrunk.ts"
 
@@ -183,16 +182,15 @@ describe("A call with a host name in its session description", () => {
   )
 })
 
-describe("audioIn", () => {
-  it("names what a description offers", () => {
-    const sdp = (...lines: ReadonlyArray<string>) =>
-      Description.parse(Buffer.from(["v=0", "o=- 1 1 IN IP4 192.0.2.1", "s=-", "t=0 0", ...lines, ""].join("\r\n"))) ??
-      Buffer.from("")
-    expect(audioIn(sdp("m=audio 4000 RTP/AVP 18 96 101", "a=rtpmap:96 opus/48000/2"))).toContain("G729, OPUS")
-    expect(audioIn(sdp("m=image 4000 udptl t38"))).toBe("no audio")
-    expect(audioIn(Buffer.from("garbage"))).toBe("no audio")
-    expect(audioIn(sdp("c=IN IP4 localhost", "m=audio 4000 RTP/AVP 8"))).toBe(
-      "audio at localhost, and host names are not supported in c=, only IP addresses"
+describe("failureText", () => {
+  it("has the status of the trunk first, and for an answer of no use what it has", () => {
+    const trunk = { variable: "SVC_SIP_TRUNK" }
+    expect(failureText(trunk, 403, "Forbidden", false)).toBe("403 Forbidden")
+    expect(failureText(trunk, 503, "", false)).toBe("503 from the trunk")
+    expect(failureText(trunk, 408, "no response", true)).toBe("no response")
+    expect(failureText(trunk, 200, "no session description", false)).toBe(
+      "the trunk answered 200 with no session description"
     )
+    expect(failureText({ variable: "" }, 200, "no audio", false)).toBe("the phone answered 200 with no audio")
   })
 })

@@ -64,7 +64,7 @@ const outbound = (is: Outbound.Outbound, input: Input, now: number): Step => {
   if (input._tag !== "Command") return [{ _tag: "Outbound", is }, none]
   const { command } = input
   if (command._tag === "Accept") return Outbound.answer(is, command.key, command.sdp)
-  if (command._tag === "Decline") return Outbound.answer(is, command.key, undefined)
+  if (command._tag === "Decline") return Outbound.answer(is, command.key, undefined, command.warning)
   return command._tag === "Hangup" ? Outbound.cancel(is, now) : [{ _tag: "Outbound", is }, none]
 }
 

@@ -2,7 +2,7 @@ import * as Message from "../message/Message.ts"
 import * as Dialog from "./Dialog.ts"
 import { contactHeaders, type Established, hangUp, none, reply, type Step, send, withSession } from "./Established.ts"
 import { pauseMs } from "./Glare.ts"
-import { event, type Output } from "./Output.ts"
+import { event, type Output, warned } from "./Output.ts"
 import * as SessionTimer from "./SessionTimer.ts"
 
 /** What the shell can ask of an answered call. */
@@ -17,7 +17,14 @@ export type Command =
   /** Asks whether the peer is there. */
   | { readonly _tag: "Probe" }
   | { readonly _tag: "Accept"; readonly key: string; readonly sdp: Uint8Array }
-  | { readonly _tag: "Decline"; readonly key: string; readonly status: number; readonly reason: string }
+  /** `warning`: the value of Warning (RFC 3261, 20.43). */
+  | {
+      readonly _tag: "Decline"
+      readonly key: string
+      readonly status: number
+      readonly reason: string
+      readonly warning?: string
+    }
 
 /** One offer at a time (RFC 3264, 4). The INVITE refreshes the session too, where that is ours to do. */
 const offer = (is: Established, sdp: Uint8Array, now: number): Step => {
@@ -60,7 +67,9 @@ export const command = (is: Established, given: Command, now: number): Step => {
   if (offered === undefined || offered.key !== given.key) return [is, none]
   const { key, request } = offered
   const settled: Established = { ...is, offered: undefined }
-  if (given._tag === "Decline") return reply(settled, key, request, given.status, given.reason)
+  if (given._tag === "Decline") {
+    return reply(settled, key, request, given.status, given.reason, warned(given.warning))
+  }
   const asked = SessionTimer.answered(request)
   const timer = asked === "tooSmall" ? undefined : asked
   const peerSupports = Message.tokens(request, "supported").includes("timer")

@@ -6,7 +6,7 @@ import { type Timers, type Timing, without } from "../transaction/Timing.ts"
 import { type Account, noCredentials } from "./Account.ts"
 import * as Dialog from "./Dialog.ts"
 import * as Established from "./Established.ts"
-import { event, type Output } from "./Output.ts"
+import { event, type Output, warned } from "./Output.ts"
 import * as SessionTimer from "./SessionTimer.ts"
 
 /** A provisional response that the caller must acknowledge with PRACK (RFC 3262). */
@@ -44,7 +44,8 @@ export type Command =
   | { readonly _tag: "Ring" }
   /** `account`: what the caller's trunk knows us by, for its challenges to requests of ours. */
   | { readonly _tag: "Answer"; readonly sdp: Uint8Array; readonly account?: Account | undefined }
-  | { readonly _tag: "Reject"; readonly status: number; readonly reason: string }
+  /** `warning`: the value of Warning (RFC 3261, 20.43). */
+  | { readonly _tag: "Reject"; readonly status: number; readonly reason: string; readonly warning?: string }
 
 const over: Next = { _tag: "Over" }
 
@@ -161,7 +162,7 @@ const answer = (is: Inbound, sdp: Uint8Array, account: Account | undefined, now:
 export const command = (is: Inbound, given: Command, now: number): Step => {
   if (given._tag === "Ring") return ring(is, now)
   if (given._tag === "Answer") return answer(is, given.sdp, given.account, now)
-  return [over, [refusal(is, given.status, given.reason)]]
+  return [over, [refusal(is, given.status, given.reason, warned(given.warning))]]
 }
 
 const canceled = (is: Inbound, reason: string, ...outputs: ReadonlyArray<Output>): Step => [

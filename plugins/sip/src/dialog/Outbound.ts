@@ -5,7 +5,7 @@ import { type Account, authorized, credentialsOf, noCredentials, type SentCreden
 import * as Dialog from "./Dialog.ts"
 import * as EarlyDialogs from "./EarlyDialogs.ts"
 import * as Established from "./Established.ts"
-import { event, type Output } from "./Output.ts"
+import { event, type Output, warned } from "./Output.ts"
 import * as SessionTimer from "./SessionTimer.ts"
 
 /** An INVITE of ours that was not answered yet. */
@@ -138,7 +138,7 @@ const succeeded = (is: Outbound, response: Response, now: number): Step => {
       over,
       [
         ...declined(is.invite, response, "no answer to the offer"),
-        event({ _tag: "Refused", status: 488, reason: "the answer has no session description" })
+        event({ _tag: "Refused", status: response.status, reason: "no session description" })
       ]
     ]
   }
@@ -209,15 +209,18 @@ export const request = (is: Outbound, received: Request, key: string): Step => {
   return stays(is, respond(481, "Call/Transaction Does Not Exist"))
 }
 
-/** Answers the offer of an UPDATE: `sdp` is our description; undefined: it is declined with 488, and nothing changes. */
-export const answer = (is: Outbound, key: string, sdp: Uint8Array | undefined): Step => {
+/**
+ * Answers the offer of an UPDATE: `sdp` is our description; undefined: it is declined with 488 and this warning, and nothing
+ * changes.
+ */
+export const answer = (is: Outbound, key: string, sdp: Uint8Array | undefined, warning?: string): Step => {
   const { offered } = is
   if (offered === undefined || offered.key !== key) return stays(is)
   const tag = Message.tag(is.invite, "from") ?? ""
   const { request: received } = offered
   const settled = { ...is, offered: undefined }
   if (sdp === undefined) {
-    const response = Dialog.respond(received, 488, "Not Acceptable Here", tag)
+    const response = Dialog.respond(received, 488, "Not Acceptable Here", tag, warned(warning))
     return stays(settled, { _tag: "Respond", key, response })
   }
   const headers = [

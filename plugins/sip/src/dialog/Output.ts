@@ -13,7 +13,10 @@ export type CallEvent =
   | { readonly _tag: "Ringing"; readonly status: number; readonly sdp: Uint8Array | undefined }
   /** Our call was answered. `headers` are those of the response. */
   | { readonly _tag: "Answered"; readonly sdp: Uint8Array; readonly headers: Headers }
-  /** Our call was not answered. `isUnreached`: no response came at all; the status is the one that this amounts to. */
+  /**
+   * Our call was not answered. `isUnreached`: no response came at all; the status is the one that this amounts to. A status
+   * of 200 to 299: it was answered, and the answer, which has what `reason` says, is of no use.
+   */
   | { readonly _tag: "Refused"; readonly status: number; readonly reason: string; readonly isUnreached?: boolean }
   /** The caller hung up before our answer. */
   | { readonly _tag: "Canceled"; readonly reason: string }
@@ -55,5 +58,10 @@ export type Output =
   /** Cancel the INVITE with this id. */
   | { readonly _tag: "Cancel"; readonly id: string }
   | { readonly _tag: "Event"; readonly event: CallEvent }
+
+/** What a refusal has besides its status: Warning (RFC 3261, 20.43). */
+export const warned = (warning: string | undefined): { readonly headers: Headers } => ({
+  headers: warning === undefined ? [] : [{ name: "warning", value: warning }]
+})
 
 export const event = (of: CallEvent): Output => ({ _tag: "Event", event: of })

@@ -19,6 +19,20 @@ export const plainAddress = (address: string): string | undefined => {
   return plain.startsWith(mapped) && isIP(plain.slice(mapped.length)) === 4 ? plain.slice(mapped.length) : plain
 }
 
+export type Family = 4 | 6
+
+/** The family of an IP address; IPv4 in IPv6 is IPv4. */
+export const familyOf = (address: string): Family => (isIP(plainAddress(address) ?? address) === 6 ? 6 : 4)
+
+/**
+ * The families of the peers of a socket that is bound to `bound`: both for `::`, unless `announced`, the address that all
+ * peers are given, is of one.
+ */
+export const familiesOf = (bound: string, announced: string | undefined): ReadonlyArray<Family> => {
+  if (bound !== "::") return [familyOf(bound)]
+  return announced === undefined ? [4, 6] : [familyOf(announced)]
+}
+
 /** The address to which a socket of the family can send; undefined: it cannot. */
 export const addressFor = (family: 4 | 6, address: string): string | undefined => {
   const of = isIP(address)

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { monotonicMillis } from "@svc/providers/MonotonicTime"
 import { Effect, type Scope } from "effect"
 import type { MediaListener } from "./IncomingStream.ts"
+import { type Family, familiesOf } from "./MediaAddress.ts"
 import type { Law } from "./MediaParameters.ts"
 import { PortRange, PortsExhausted } from "./PortRange.ts"
 import { RtpSession } from "./RtpSession.ts"
@@ -26,11 +27,17 @@ export interface RtpMedia {
   ) => Effect.Effect<RtpCall, PortsExhausted | RtpBindFailed, Scope.Scope>
   /** Calls whose ports are open. */
   readonly size: () => number
+  /** The families of addresses with which audio can be exchanged. */
+  readonly families: ReadonlyArray<Family>
 }
 
-/** `address`: the IP address of this machine, or `0.0.0.0` or `::` for all. The ports belong to the range. */
+/**
+ * `address`: the IP address of this machine, or `0.0.0.0` or `::` for all. `announced`: the address that all peers are given
+ * instead. The ports belong to the range.
+ */
 export interface RtpMediaOptions {
   readonly address: string
+  readonly announced?: string | undefined
   readonly firstPort: number
   readonly lastPort: number
 }
@@ -38,7 +45,12 @@ export interface RtpMediaOptions {
 const random = (): number => randomBytes(4).readUInt32BE() / 0x1_0000_0000
 
 /** Sessions on the ports of a range, ticked by one fiber, which sleeps while there are none. */
-export const make = ({ address, firstPort, lastPort }: RtpMediaOptions): Effect.Effect<RtpMedia, never, Scope.Scope> =>
+export const make = ({
+  address,
+  announced,
+  firstPort,
+  lastPort
+}: RtpMediaOptions): Effect.Effect<RtpMedia, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
     const now = (): number => monotonicMillis(clock)
@@ -104,6 +116,7 @@ export const make = ({ address, firstPort, lastPort }: RtpMediaOptions): Effect.
           Effect.acquireRelease(openCall(law, listener), ({ close }) => Effect.sync(close)),
           ({ call }) => call
         ),
-      size: () => sessions.size
+      size: () => sessions.size,
+      families: familiesOf(address, announced)
     }
   })

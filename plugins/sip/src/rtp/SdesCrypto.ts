@@ -39,6 +39,16 @@ export const readCrypto = (value: string): CryptoLine | undefined => {
   }
 }
 
+/** What keeps us from using the value of an `a=crypto` attribute, for people. */
+export const cryptoFault = (value: string): string => {
+  const [, suite = "", keyText = "", ...parameters] = value.trim().split(/ +/)
+  if (!suites.some((known) => known === suite.toUpperCase())) return `the suite ${suite.slice(0, 50)}`
+  if (keyText.includes(";")) return "several keys in one line"
+  if (keyText.split("|").some((each) => /^[0-9]+:[0-9]+$/.test(each))) return "a key with an identifier (MKI)"
+  const unknown = parameters.find((each) => !hint.test(each))
+  return unknown === undefined ? "a malformed key" : `the session parameter ${unknown.slice(0, 50)}`
+}
+
 /** Key and salt as `a=crypto` has them. */
 export const keyTextOf = ({ masterKey, masterSalt }: SrtpKeys): string =>
   `inline:${Buffer.concat([masterKey, masterSalt]).toString("base64")}`

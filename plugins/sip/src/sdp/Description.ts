@@ -1,6 +1,6 @@
 import { isIP } from "node:net"
 import { parse as parseSdp } from "sdp-transform"
-import { type CryptoLine, readCrypto } from "../rtp/SdesCrypto.ts"
+import { type CryptoLine, cryptoFault, readCrypto } from "../rtp/SdesCrypto.ts"
 
 /** The direction of a stream, seen from one side; in a description that of its writer. */
 export type Direction = "sendrecv" | "sendonly" | "recvonly" | "inactive"
@@ -38,6 +38,8 @@ export interface Section {
   readonly rtcpMux: boolean
   /** The keys of SRTP (RFC 4568) that we can use, in the order of preference. */
   readonly crypto: ReadonlyArray<CryptoLine>
+  /** Why we can use none of its lines `a=crypto`; undefined: there is none, or one that we can use. */
+  readonly keyFault: string | undefined
 }
 
 /** A session description (RFC 8866), as far as calls need it. */
@@ -92,11 +94,12 @@ const codecsOf = (media: Parsed["media"][number], formats: string): ReadonlyArra
 }
 
 /** Of the lines of a section; the parser of the rest would leave out session parameters. */
-const cryptoOf = (lines: string): ReadonlyArray<CryptoLine> =>
-  [...lines.matchAll(/^a=crypto:([^\r\n]*)/gm)].flatMap(([, value = ""]) => {
-    const line = readCrypto(value)
-    return line === undefined ? [] : [line]
-  })
+const cryptoOf = (lines: string): Pick<Section, "crypto" | "keyFault"> => {
+  const values = [...lines.matchAll(/^a=crypto:([^\r\n]*)/gm)].map(([, value = ""]) => value)
+  const crypto = values.flatMap((value) => readCrypto(value) ?? [])
+  const [first] = values
+  return { crypto, keyFault: first === undefined || crypto.length > 0 ? undefined : cryptoFault(first) }
+}
 
 const sectionOf = (session: Parsed, media: Parsed["media"][number], lines: string): Section | undefined => {
   const port = within(media.port, 0, 65_535)
@@ -115,7 +118,7 @@ const sectionOf = (session: Parsed, media: Parsed["media"][number], lines: strin
     maxptime: within(media.maxptime, 1, 1000),
     rtcpPort: within(media.rtcp?.port, 1, 65_535),
     rtcpMux: media.rtcpMux !== undefined,
-    crypto: cryptoOf(lines)
+    ...cryptoOf(lines)
   }
 }
 

@@ -1,8 +1,10 @@
 import { write } from "sdp-transform"
-import { type Codec, codecs, isCodecName } from "../Codec.ts"
+import { type Codec, codecs } from "../Codec.ts"
+import { type Family, plainAddress } from "../rtp/MediaAddress.ts"
 import type { CryptoLine } from "../rtp/SdesCrypto.ts"
 import { keyTextOf } from "../rtp/SdesCrypto.ts"
 import type { Description, Direction, Section } from "./Description.ts"
+import { codecOf, hasAddress, keyOf, obstacleOf } from "./Obstacle.ts"
 
 /**
  * Whether audio is encrypted (SRTP with keys in the description, RFC 4568). `optional`: where the other side has keys too.
@@ -61,6 +63,8 @@ export interface Wanted extends Pick<Local, "codecs" | "direction"> {
   readonly encryption?: Encryption
   /** It answers an offer of ours with these keys, of which it names one. Absent: it is an offer. */
   readonly offered?: ReadonlyArray<CryptoLine>
+  /** The families of addresses that our socket can send to and that we have one of; all where absent. */
+  readonly families?: ReadonlyArray<Family>
 }
 
 const ptimes: ReadonlyArray<number> = [10, 20, 30, 40, 60]
@@ -70,24 +74,6 @@ const ptimeOf = ({ maxptime = 1000, ptime = 20 }: Section): number => {
   const wanted = Math.min(ptime, maxptime)
   return ptimes.findLast((each) => each <= wanted) ?? 10
 }
-
-/** The peer's key for a section; undefined: it is not to be encrypted. */
-const keyOf = ({ crypto }: Section, { encryption = "off", offered }: Wanted): CryptoLine | undefined => {
-  if (encryption === "off") return undefined
-  return crypto.find(
-    ({ keys, tag }) => offered === undefined || offered.some((own) => own.tag === tag && own.keys.suite === keys.suite)
-  )
-}
-
-/** Many phones offer keys with RTP/AVP where encryption is optional, beside RTP/SAVP as RFC 4568 has it. */
-const isUsable = ({ port, protocol, type }: Section, key: CryptoLine | undefined, wanted: Wanted): boolean => {
-  if (type !== "audio" || port === 0) return false
-  if (protocol === "RTP/SAVP") return key !== undefined
-  return protocol === "RTP/AVP" && (key !== undefined || wanted.encryption !== "required")
-}
-
-const hasAddress = (address: string | null): address is string =>
-  address !== null && address !== "0.0.0.0" && address !== "::"
 
 /** Our direction for one of the peer, limited to what we want. */
 const mirrored = (peer: Direction, wanted: Direction, held: boolean): Direction => {
@@ -123,7 +109,8 @@ const receivedBesides = (
 }
 
 /**
- * What a description of the peer and ours have in common: its first codec that we have. Undefined: no audio is possible.
+ * What a description of the peer and ours have in common: its first codec that we have. Undefined: no audio is possible, for
+ * the reason that `obstacleIn` has.
  * Of several audio sections the first usable one is taken,
  * before all those with keys where these are wanted.
  */
@@ -135,12 +122,10 @@ export const agree = (peer: Description, local: Wanted): Agreed | undefined => {
   }))
   const encrypted = sections.filter(({ key }) => key !== undefined)
   for (const { index, key, section } of [...encrypted, ...sections.filter((each) => !encrypted.includes(each))]) {
-    if (!isUsable(section, key, local) || section.address === null) continue
-    const found = section.codecs.find(
-      ({ clockRate, name }) => clockRate === 8000 && local.codecs.some((codec) => codec.name === name)
-    )
-    if (found === undefined || !isCodecName(found.name)) continue
-    const held = !hasAddress(section.address)
+    const found = obstacleOf(section, key, local) === undefined ? codecOf(section, local) : undefined
+    if (found === undefined || section.address === null) continue
+    const address = plainAddress(section.address) ?? section.address
+    const held = !hasAddress(address)
     const events = section.codecs.find(
       ({ clockRate, name }) => name === "TELEPHONE-EVENT" && clockRate === 8000
     )?.payloadType
@@ -150,7 +135,7 @@ export const agree = (peer: Description, local: Wanted): Agreed | undefined => {
       events,
       ...(local.offered === undefined ? {} : receivedBesides(section, local, found.payloadType, events)),
       comfortNoise: section.codecs.some(({ name, payloadType }) => name === "CN" && payloadType === 13),
-      remote: hasAddress(section.address) ? { address: section.address, port: section.port } : null,
+      remote: held ? null : { address, port: section.port },
       rtcpPort: section.rtcpPort ?? Math.min(section.port + 1, 65_535),
       rtcpMux: section.rtcpMux,
       ptime: ptimeOf(section),

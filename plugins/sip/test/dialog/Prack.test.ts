@@ -220,11 +220,14 @@ describe("A reliable provisional response to our INVITE", () => {
     expect(answered?._tag === "Answered" ? Buffer.from(answered.sdp) : undefined).toEqual(sdp(6004))
   })
 
-  it("without a description, and a 200 without one, end the call with 488", () => {
+  it("without a description, and a 200 without one, end the call, and the failure has the status 200", () => {
     const { caller, requests, respond } = placed()
     respond(183, 7)
     respond(200)
-    expect(caller.events.at(-1)).toMatchObject(["call", { _tag: "Refused", status: 488 }])
+    expect(caller.events.at(-1)).toMatchObject([
+      "call",
+      { _tag: "Refused", status: 200, reason: "no session description" }
+    ])
     expect(requests("BYE")).toHaveLength(1)
   })
 
