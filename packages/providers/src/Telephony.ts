@@ -67,6 +67,9 @@ export type CallEvent =
  */
 export type PlaybackMarks = "exact" | "echoed" | "none"
 
+/** A codec by its name in RTP (RFC 3551, 6). */
+export type LineCodec = "PCMU" | "PCMA" | "L16" | "G722"
+
 /** How well the audio of a leg came until now. */
 export interface LineQuality {
   readonly packetsLost: number
@@ -74,6 +77,8 @@ export interface LineQuality {
   readonly packetsLate: number
   /** Interarrival jitter in milliseconds (RFC 3550, 6.4.1), or null where it is not known. */
   readonly jitterMs: number | null
+  /** What the line has now, where that may differ from the leg's format; null: not agreed yet. Absent: that of the format. */
+  readonly codec?: LineCodec | null
 }
 
 /** What the agent does. `using-tool`: the model waits for a tool. */
@@ -180,6 +185,11 @@ export interface OutgoingCall {
 
 /** What the network tells while a phone rings. The methods are synchronous. */
 export interface DialProgress {
+  /**
+   * The call is on its way, with this id of the carrier, as in {@link CallLeg.carrierCallId}: the record of a call that is
+   * not answered has it. Told again when another route is tried.
+   */
+  readonly onPlaced?: (carrierCallId: string) => void
   /** The phone begins to ring. */
   readonly onRinging?: () => void
   /**

@@ -9,7 +9,7 @@ import { OutboundNumbers } from "@svc/numbers/OutboundNumbers"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { legFormats } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
-import type { CallLeg, DialFailed } from "@svc/providers/Telephony"
+import type { CallLeg, DialFailed, DialProgress } from "@svc/providers/Telephony"
 import { Context, Effect, Layer, Option } from "effect"
 import { Calls } from "../record/Calls.ts"
 import type { CallOwner } from "../record/CallsRepo.ts"
@@ -24,7 +24,7 @@ const retryAfter = 5
 interface PlacedCall extends Omit<OutboundCall, "node_id"> {
   readonly ring_timeout_seconds: number
   /** Rings the number. `callId` is the public id. */
-  readonly dial: (callId: string) => Effect.Effect<CallLeg, DialFailed>
+  readonly dial: (callId: string, progress: DialProgress) => Effect.Effect<CallLeg, DialFailed>
 }
 
 /** Places the calls of agents. */
@@ -91,8 +91,14 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
           if (typeof owner === "string") return owner
           const value = yield* Effect.exit(read(owner))
           const { agent, metadata, ring_timeout_seconds } = call
+          let carrierCallId: string | undefined
+          const progress: DialProgress = {
+            onPlaced: (id) => {
+              carrierCallId = id
+            }
+          }
           const running = live.run({
-            connection: { dial: call.dial(owner.public_id) },
+            connection: { dial: call.dial(owner.public_id, progress), carrierCallId: () => carrierCallId },
             agent,
             owner,
             leaseLost: lost,
@@ -137,7 +143,8 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
             to: request.to_number,
             metadata: request.metadata ?? {},
             ring_timeout_seconds: request.ring_timeout_seconds,
-            dial: (callId) => outbound.dial({ callId, from: from.number, to: request.to_number, formats: legFormats })
+            dial: (callId, progress) =>
+              outbound.dial({ callId, from: from.number, to: request.to_number, formats: legFormats }, progress)
           },
           ({ public_id }) => Effect.orDie(calls.get(project, public_id))
         )

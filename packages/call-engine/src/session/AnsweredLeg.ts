@@ -60,6 +60,9 @@ const tenths = (ms: number | null | undefined): number | null => {
 /** The longest id of a carrier that is kept, in characters. */
 const maxCarrierId = 256
 
+/** A carrier's id of a call, as the record has it. */
+export const carrierIdOf = (id: string | undefined): string | null => id?.slice(0, maxCarrierId) ?? null
+
 /**
  * The longest time between fed partials while the caller keeps speaking, in milliseconds; far below the end-of-turn
  * limit.
@@ -329,8 +332,8 @@ export const connect = (options: {
       line: () => {
         const quality = leg.quality?.() ?? media.quality
         return {
-          carrier_call_id: leg.carrierCallId?.slice(0, maxCarrierId) ?? null,
-          codec: codecs[leg.format.encoding],
+          carrier_call_id: carrierIdOf(leg.carrierCallId),
+          codec: quality?.codec === undefined ? codecs[leg.format.encoding] : quality.codec,
           packets_lost: counted(quality?.packetsLost),
           packets_late: counted(quality?.packetsLate),
           jitter_ms: tenths(quality?.jitterMs)

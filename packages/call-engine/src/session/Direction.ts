@@ -6,6 +6,8 @@ import { Effect } from "effect"
 export interface OutboundDial {
   /** Rings until it is answered; interrupting stops the ringing. */
   readonly dial: Effect.Effect<CallLeg, DialFailed>
+  /** The carrier's id of the call, from when the network has it. Absent: it is known of an answered call only. */
+  readonly carrierCallId?: () => string | undefined
 }
 
 /** How a call gets its leg: an inbound call is answered, an outbound one is dialled. */
@@ -18,6 +20,8 @@ export interface Direction {
   readonly reject: (reason: string) => void
   /** Completes when the caller gives up before the answer. */
   readonly canceled: Effect.Effect<void>
+  /** The carrier's id of a call that may not be answered yet. */
+  readonly carrierCallId: () => string | undefined
 }
 
 export const of = (
@@ -25,9 +29,15 @@ export const of = (
   options: { readonly callId: string; readonly formats: ReadonlyArray<AudioFormat> }
 ): Direction =>
   "dial" in connection
-    ? { leg: connection.dial, reject: () => {}, canceled: Effect.never }
+    ? {
+        leg: connection.dial,
+        reject: () => {},
+        canceled: Effect.never,
+        carrierCallId: () => connection.carrierCallId?.()
+      }
     : {
         leg: connection.answer(options),
         reject: (reason) => connection.reject("unavailable", reason),
-        canceled: connection.canceled
+        canceled: connection.canceled,
+        carrierCallId: () => connection.id
       }

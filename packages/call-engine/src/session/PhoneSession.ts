@@ -1,4 +1,4 @@
-import type { LineFigures } from "@svc/api/calls/CallUsage"
+import { type LineFigures, noLine, noUsage } from "@svc/api/calls/CallUsage"
 import type { GatherRules } from "@svc/conversation/answers/GatherRules"
 import { needsPartials } from "@svc/conversation/Conversation"
 import * as Gather from "@svc/conversation/machines/Gather"
@@ -58,6 +58,9 @@ export interface PhoneCall extends ConversationSession.SessionCall {
   /** Why the caller must not be transferred to a number, as text that follows its name; null: they may. Absent: to any. */
   readonly refusalOf?: (destination: string) => string | null
 }
+
+/** What a call has used of speech that was not answered. */
+const unheard = { stt: noUsage.stt, tts: noUsage.tts }
 
 /** Runs a conversation over a call leg: answers or dials, hears, speaks, records, transfers and hangs up. */
 export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<PhoneSession, never, Scope.Scope> =>
@@ -186,7 +189,10 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
       onStep: () => screen?.update(session.state()),
       close: () => hangup(session, "error"),
       media: () => {
-        if (answered === undefined) return undefined
+        if (answered === undefined) {
+          const carrier_call_id = AnsweredLeg.carrierIdOf(direction.carrierCallId())
+          return carrier_call_id === null ? undefined : { ...unheard, line: { ...noLine, carrier_call_id } }
+        }
         const { stt, tts } = answered.used()
         const { cached_characters, characters } = moving?.used() ?? { characters: 0, cached_characters: 0 }
         return {

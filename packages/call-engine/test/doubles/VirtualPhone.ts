@@ -118,7 +118,8 @@ class EchoPath {
 }
 
 /** The part of a leg in which networks differ. */
-export interface LegKind extends Pick<CallLeg, "aheadMs" | "format" | "keyEvents" | "marks" | "playoutDelayMs"> {
+export interface LegKind
+  extends Pick<CallLeg, "aheadMs" | "format" | "keyEvents" | "marks" | "playoutDelayMs" | "quality"> {
   readonly network?: NetworkKind
   /** How many milliseconds after the last frame before it began to play it confirms a mark as played; absent: never. */
   readonly confirmsAfter?: number

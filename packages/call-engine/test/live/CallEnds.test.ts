@@ -151,18 +151,22 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("that still rings cannot be ended by the API", () =>
-      Effect.gen(function* () {
-        const calls = yield* Calls
-        const { number, project } = yield* agentOnNumber(() => undefined)
-        const caller = yield* dial(number)
-        yield* caller.until("ringing")
-        const found = yield* until(Record.now(number), (r) => r !== undefined)
-        const ended = yield* Effect.either(calls.end(project, found?.call_id ?? ""))
-        expect(Either.isLeft(ended) && ended.left._tag).toBe("CallNotInProgress")
-        caller.close()
-        expect((yield* Record.settled(number)).outcome).toBe("canceled no-answer caller-hangup")
-      })
+    it.scoped(
+      "that still rings cannot be ended by the API, and its record has the carrier_call_id when it is canceled",
+      () =>
+        Effect.gen(function* () {
+          const calls = yield* Calls
+          const { number, project } = yield* agentOnNumber(() => undefined)
+          const caller = yield* dial(number)
+          yield* caller.until("ringing")
+          const found = yield* until(Record.now(number), (r) => r !== undefined)
+          const ended = yield* Effect.either(calls.end(project, found?.call_id ?? ""))
+          expect(Either.isLeft(ended) && ended.left._tag).toBe("CallNotInProgress")
+          caller.close()
+          expect((yield* Record.settled(number)).outcome).toBe("canceled no-answer caller-hangup")
+          const { line } = yield* calls.get(project, found?.call_id ?? "")
+          expect(line).toMatchObject({ carrier_call_id: expect.any(String), codec: null })
+        })
     )
 
     it.scoped("ends after max_duration", () =>

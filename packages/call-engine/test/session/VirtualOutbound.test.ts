@@ -1,4 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
+import { type LineFigures, noLine } from "@svc/api/calls/CallUsage"
+import { recordOf } from "@svc/conversation/CallRecord"
 import { replay } from "@svc/conversation/Replay"
 import { facts } from "@svc/conversation/testing/Script"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
@@ -35,7 +37,12 @@ interface Call {
 const during = (
   act: (call: Call) => Effect.Effect<void>,
   dialled: "answers" | "hangs" | "busy" | "reports" = "answers"
-): Effect.Effect<{ readonly outcome: string; readonly log: Log; readonly interrupted: boolean }> =>
+): Effect.Effect<{
+  readonly outcome: string
+  readonly log: Log
+  readonly interrupted: boolean
+  readonly line: LineFigures | undefined
+}> =>
   Effect.gen(function* () {
     const log: Log = { rows: [], events: [], transcript: [] }
     let interrupted = false
@@ -70,7 +77,7 @@ const during = (
         )
         const session = yield* PhoneSession.make(services, {
           id: 1,
-          connection: { dial },
+          connection: { dial, carrierCallId: () => "one@trunk" },
           agent,
           facts: { ...facts, outbound: { ring_timeout_seconds: 20, metadata: {} } },
           formats: [mulaw8k]
@@ -90,7 +97,8 @@ const during = (
         const replayed = replay(JSON.parse(JSON.stringify(log.rows)))
         expect(replayed?.differing).toEqual([])
         const { disposition, ended_reason, status } = state?.outcome ?? {}
-        return { log, interrupted, outcome: `${status} ${disposition} ${ended_reason}` }
+        const line = state === undefined ? undefined : recordOf(state).line
+        return { log, interrupted, line, outcome: `${status} ${disposition} ${ended_reason}` }
       })
     )
     return yield* run.pipe(
@@ -180,19 +188,21 @@ describe("an outbound call", () => {
     })
   )
 
-  it.live("whose network hangs stops ringing after ring_timeout_seconds", () =>
+  it.live("whose network hangs stops ringing after ring_timeout_seconds, and its record has the carrier_call_id", () =>
     Effect.gen(function* () {
-      const { interrupted, log, outcome } = yield* during(({ wait }) => wait("20 seconds"), "hangs")
+      const { interrupted, line, log, outcome } = yield* during(({ wait }) => wait("20 seconds"), "hangs")
       expect(outcome).toBe("no-answer no-answer null")
+      expect(line).toEqual({ ...noLine, carrier_call_id: "one@trunk" })
       expect(interrupted).toBe(true)
       expect(log.transcript).toEqual([])
     })
   )
 
-  it.live("that is busy sends no request to the agent's server", () =>
+  it.live("that is busy sends no request to the agent's server, and its record has the carrier_call_id", () =>
     Effect.gen(function* () {
-      const { log, outcome } = yield* during(({ wait }) => wait("1 second"), "busy")
+      const { line, log, outcome } = yield* during(({ wait }) => wait("1 second"), "busy")
       expect(outcome).toBe("busy busy null")
+      expect(line).toEqual({ ...noLine, carrier_call_id: "one@trunk" })
       expect(log.events.map(({ event }) => event)).toEqual(["call.ringing"])
     })
   )

@@ -1,6 +1,8 @@
 import { expect, it } from "@effect/vitest"
 import { recordOf } from "@svc/conversation/CallRecord"
+import { mulaw8k } from "@svc/providers/Audio"
 import { LanguageModelError, type ModelDelta } from "@svc/providers/LanguageModel"
+import type { LineCodec } from "@svc/providers/Telephony"
 import { Effect } from "effect"
 import { during } from "../doubles/VirtualProviders.ts"
 
@@ -46,4 +48,30 @@ it.effect("counts requests that fail and that are interrupted, tokens as reporte
     expect(usage.stt.seconds).toBeGreaterThan(0.5)
     expect(line).toMatchObject({ codec: "PCMU" })
   })
+)
+
+it.effect(
+  "has the codec that the network tells, also when it changes in the call or is not agreed, and not the leg's",
+  () =>
+    Effect.gen(function* () {
+      const codecOf = (codecs: ReadonlyArray<LineCodec | null>) =>
+        Effect.gen(function* () {
+          let codec = codecs[0] ?? null
+          const quality = () => ({ packetsLost: 0, packetsLate: 0, jitterMs: null, codec })
+          const { state } = yield* during(
+            () => ({}),
+            ({ wait }) =>
+              Effect.forEach(codecs, (next) => {
+                codec = next
+                return wait("2 seconds")
+              }),
+            undefined,
+            [],
+            { format: mulaw8k, quality }
+          )
+          return recordOf(state).line.codec
+        })
+      expect(yield* codecOf(["PCMU", "PCMA"])).toBe("PCMA")
+      expect(yield* codecOf([null])).toBe(null)
+    })
 )

@@ -106,6 +106,9 @@ const fencedProgress = (id: string, progress: DialProgress, log: (message: strin
   let live = true
   let isLogged = false
   const fenced: DialProgress = {
+    onPlaced: (carrierCallId) => {
+      if (live && typeof carrierCallId === "string") progress.onPlaced?.(carrierCallId)
+    },
     onRinging: () => {
       if (live) progress.onRinging?.()
     },

@@ -58,11 +58,15 @@ const count = (what: string, most: number, value: unknown): Problem =>
 const packetCounts = fields("a quality", { packetsLost: "finite number", packetsLate: "finite number" })
 
 /** The quality of a leg's audio. */
-export const lineQuality: Check = (value) =>
-  packetCounts(value) ??
-  (isRecord(value) && value["jitterMs"] === null
-    ? undefined
-    : is("its jitterMs", "finite number", isRecord(value) ? value["jitterMs"] : undefined))
+export const lineQuality: Check = (value) => {
+  const problem = packetCounts(value)
+  if (problem !== undefined || !isRecord(value)) return problem
+  const { codec, jitterMs } = value
+  return (
+    (jitterMs === null ? undefined : is("its jitterMs", "finite number", jitterMs)) ??
+    (codec === undefined || codec === null ? undefined : oneOf("its codec", ["PCMU", "PCMA", "L16", "G722"], codec))
+  )
+}
 
 const transferStates = ["ringing", "completed", "busy", "no-answer", "rejected", "failed"]
 

@@ -24,6 +24,7 @@ const dialling = (dial: Outbound["dial"]) =>
     const heard: Array<unknown> = []
     const { outbound } = yield* fencedTelephony({ ...telephony("net"), outbound: { dial } })
     const dialled = (outbound?.dial ?? dial)(call, {
+      onPlaced: (id) => heard.push(id),
       onRinging: () => heard.push("ringing"),
       onEarlyMedia: (payload, format) => heard.push([...payload, format.encoding])
     })
@@ -31,24 +32,29 @@ const dialling = (dial: Outbound["dial"]) =>
   })
 
 describe("early media", () => {
-  it.effect("of a call that rings is passed on with its format, until the call is answered", () =>
-    Effect.gen(function* () {
-      let progress: DialProgress = {}
-      const answer = yield* Deferred.make<CallLeg>()
-      const { dialled, heard } = yield* dialling((_, given = {}) => {
-        progress = given
-        return Deferred.await(answer)
+  it.effect(
+    "of a call that rings is passed on with its format, and so is the carrier's id, until the call is answered",
+    () =>
+      Effect.gen(function* () {
+        let progress: DialProgress = {}
+        const answer = yield* Deferred.make<CallLeg>()
+        const { dialled, heard } = yield* dialling((_, given = {}) => {
+          progress = given
+          return Deferred.await(answer)
+        })
+        const fiber = yield* Effect.fork(dialled)
+        yield* TestClock.adjust("1 second")
+        progress.onPlaced?.(invalid<string>(7))
+        progress.onPlaced?.("one")
+        progress.onRinging?.()
+        progress.onEarlyMedia?.(Uint8Array.of(1, 2), mulaw8k)
+        yield* Deferred.succeed(answer, leg)
+        yield* Fiber.join(fiber)
+        progress.onPlaced?.("two")
+        progress.onRinging?.()
+        progress.onEarlyMedia?.(Uint8Array.of(3), mulaw8k)
+        expect(heard).toEqual(["one", "ringing", [1, 2, "mulaw"]])
       })
-      const fiber = yield* Effect.fork(dialled)
-      yield* TestClock.adjust("1 second")
-      progress.onRinging?.()
-      progress.onEarlyMedia?.(Uint8Array.of(1, 2), mulaw8k)
-      yield* Deferred.succeed(answer, leg)
-      yield* Fiber.join(fiber)
-      progress.onRinging?.()
-      progress.onEarlyMedia?.(Uint8Array.of(3), mulaw8k)
-      expect(heard).toEqual(["ringing", [1, 2, "mulaw"]])
-    })
   )
 
   it.effect("is not passed on after the call failed or was given up", () =>

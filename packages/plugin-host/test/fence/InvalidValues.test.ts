@@ -331,18 +331,19 @@ describe("a telephone network that", () => {
   )
 
   it("has no quality, or one that throws or is invalid, gives the last one", () => {
-    const good = { packetsLost: 1, packetsLate: 2, jitterMs: null }
+    const good = { packetsLost: 1, packetsLate: 2, jitterMs: null, codec: "PCMA" }
     const answers: Array<() => unknown> = [
       () => ({ packetsLost: 1 }),
       () => good,
       () => {
         throw new Error("no figures")
       },
-      () => ({ ...good, jitterMs: "much" })
+      () => ({ ...good, jitterMs: "much" }),
+      () => ({ ...good, codec: "GSM" })
     ]
     const fenced = fencedLeg("net")({ ...leg, quality: () => invalid<LineQuality>(answers.shift()?.()) })
     const none = { packetsLost: 0, packetsLate: 0, jitterMs: null }
-    expect([1, 2, 3, 4].map(() => fenced.quality?.())).toEqual([none, good, good, good])
+    expect([1, 2, 3, 4, 5].map(() => fenced.quality?.())).toEqual([none, good, good, good, good])
     expect(fencedLeg("net")(leg).quality).toBeUndefined()
   })
 
