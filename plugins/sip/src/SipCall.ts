@@ -57,6 +57,8 @@ export class SipCall {
   /** Ends of this call that wait for the outcome of an attended transfer to its peer. */
   #waitingEnds: Array<() => void> | undefined
   #isHeldByPeer = false
+  /** Whether the session lets us send audio. */
+  #maySend = true
   /** Whether the peer is to be held by us. */
   #wantsPeerOnHold = false
   /** While an offer of hold waits for its answer: how often it may be made again. */
@@ -81,7 +83,7 @@ export class SipCall {
     const { command, later, now, peerTimeouts } = this.#options
     if (this.events.isOver) return
     const asked = now()
-    this.#expectMedia()
+    this.#onDirection()
     const verdict = PeerWatch.verdict(this.#signs, peerTimeouts, asked)
     if (verdict._tag === "Ended") {
       this.#end("failed", verdict.code, verdict.reason)
@@ -333,6 +335,11 @@ export class SipCall {
     const direction = this.#media.agreed?.direction
     const isHeld = direction === "recvonly" || direction === "inactive"
     this.#expectMedia()
+    // What may not be sent is not played: the engine keeps it until the call is taken back.
+    if (isHeld === this.#maySend) {
+      this.#maySend = !isHeld
+      this.events.emit({ _tag: "Media", on: this.#maySend })
+    }
     // Held by us, the peer answers accordingly.
     if (isHeld === this.#isHeldByPeer || this.#media.holdsPeer) return
     this.#isHeldByPeer = isHeld

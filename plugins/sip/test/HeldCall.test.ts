@@ -25,6 +25,16 @@ const play = (call: TrunkCall, first: number, count: number) =>
     yield* call.trunk.ping
   })
 
+/** What the leg emits when the other side puts the call on hold: nothing is sent to it meanwhile. */
+const held = [
+  { _tag: "Media", on: false },
+  { _tag: "Hold", on: true }
+]
+const takenBack = [
+  { _tag: "Media", on: true },
+  { _tag: "Hold", on: false }
+]
+
 describe("A call on hold", () => {
   for (const direction of ["sendonly", "inactive"]) {
     it.live(`keeps the music of the other side (${direction}) from the leg, and passes audio again after it`, () =>
@@ -33,11 +43,11 @@ describe("A call on hold", () => {
           yield* play(call, 1, 10)
           expect(call.audio()).toBe(10)
           yield* call.reinvite(`a=${direction}`)
-          expect(yield* Queue.take(call.events)).toEqual({ _tag: "Hold", on: true })
+          expect([...(yield* Queue.takeN(call.events, 2))]).toEqual(held)
           yield* play(call, 11, 50)
           expect(call.audio()).toBe(10)
           yield* call.reinvite("a=sendrecv")
-          expect(yield* Queue.take(call.events)).toEqual({ _tag: "Hold", on: false })
+          expect([...(yield* Queue.takeN(call.events, 2))]).toEqual(takenBack)
           yield* play(call, 61, 10)
           expect(call.audio()).toBe(20)
         })
@@ -51,12 +61,40 @@ describe("A call on hold", () => {
         yield* play(call, 1, 10)
         const { ask, trunk } = call
         const body = Buffer.from(trunk.sdp.toString().replace("c=IN IP4 127.0.0.1", "c=IN IP4 0.0.0.0"))
-        const held = yield* ask("INVITE", { headers: [{ name: "content-type", value: "application/sdp" }], body })
-        trunk.acknowledge(held, call.number())
-        expect(yield* Queue.take(call.events)).toEqual({ _tag: "Hold", on: true })
+        const asked = yield* ask("INVITE", { headers: [{ name: "content-type", value: "application/sdp" }], body })
+        trunk.acknowledge(asked, call.number())
+        expect([...(yield* Queue.takeN(call.events, 2))]).toEqual(held)
         yield* play(call, 11, 50)
         expect(call.audio()).toBe(10)
       })
+    )
+  )
+
+  it.live("emits Media and Hold once when its direction changes on hold, and for each of several holds", () =>
+    withTrunkCall((call) =>
+      Effect.gen(function* () {
+        for (let times = 0; times < 2; times++) {
+          yield* call.reinvite("a=sendonly")
+          yield* call.reinvite("a=inactive")
+          expect([...(yield* Queue.takeAll(call.events))]).toEqual(held)
+          yield* call.reinvite("a=sendrecv")
+          expect([...(yield* Queue.takeAll(call.events))]).toEqual(takenBack)
+        }
+      })
+    )
+  )
+
+  it.live("emits Media and Hold also when it was answered with a=sendonly", () =>
+    withTrunkCall(
+      (call) =>
+        Effect.gen(function* () {
+          expect([...(yield* Queue.takeN(call.events, 2))]).toEqual(held)
+          yield* call.reinvite("a=sendrecv")
+          expect([...(yield* Queue.takeN(call.events, 2))]).toEqual(takenBack)
+        }),
+      {},
+      {},
+      ["a=sendonly"]
     )
   )
 })
@@ -85,6 +123,25 @@ describe("A call that we put on hold", () => {
         yield* play(call, 31, 10)
         expect(call.audio()).toBe(20)
         expect(yield* Queue.size(call.events)).toBe(0)
+      })
+    )
+  )
+
+  it.live("gives Media without Hold when the peer answers with inactive, so that nothing can be sent to it", () =>
+    withTrunkCall((call) =>
+      Effect.gen(function* () {
+        const { leg, trunk } = call
+        leg.hold?.(true)
+        trunk.respond(yield* trunk.request("INVITE"), 200, [], answer(call, "a=inactive"))
+        yield* trunk.request("ACK")
+        leg.hold?.(false)
+        trunk.respond(yield* trunk.request("INVITE"), 200, [], answer(call, "a=sendrecv"))
+        yield* trunk.request("ACK")
+        yield* trunk.ping
+        expect([...(yield* Queue.takeAll(call.events))]).toEqual([
+          { _tag: "Media", on: false },
+          { _tag: "Media", on: true }
+        ])
       })
     )
   )

@@ -86,7 +86,7 @@ describe.skipIf(!Sipp.isInstalled)(Sipp.isInstalled ? "a call of sipp" : Sipp.ab
           expect(before).toBeGreaterThan(10)
           expect(after).toBe(before)
           expect(answered.sounding).toBeGreaterThan(after + 40)
-          expect(answered.events).toEqual(["Hold", "Hold", "Ended"])
+          expect(answered.events).toEqual(["Media", "Hold", "Media", "Hold", "Ended"])
         }),
       limit
     )

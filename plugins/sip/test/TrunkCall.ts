@@ -17,14 +17,18 @@ const withVia = (request: ReturnType<typeof Dialog.request>[1], trunk: Trunk, br
   headers: [{ name: "via", value: `SIP/2.0/UDP 127.0.0.1:${trunk.port};branch=${branch}` }, ...request.headers]
 })
 
-/** An answered call through the trunk, its dialog from the trunk's side, and the events of its leg. */
-export const connected = (trunk: Trunk, headers: Message.Headers = []) =>
+/** The trunk's description with more lines. */
+const describedWith = ({ sdp }: Trunk, lines: ReadonlyArray<string>): Buffer =>
+  Buffer.concat([sdp, Buffer.from(lines.map((line) => `${line}\r\n`).join(""))])
+
+/** An answered call through the trunk, its dialog from the trunk's side, and the events of its leg. `lines` are added to its answer. */
+export const connected = (trunk: Trunk, headers: Message.Headers = [], lines: ReadonlyArray<string> = []) =>
   Effect.gen(function* () {
     const { outbound } = yield* Telephony
     if (outbound === undefined) return yield* Effect.dieMessage("no trunk")
     const call = yield* Effect.fork(outbound.dial({ callId: "c", to: "+4930", from: "+4989", formats }))
     const invite = yield* trunk.request("INVITE")
-    trunk.respond(invite, 200, headers, trunk.sdp)
+    trunk.respond(invite, 200, headers, describedWith(trunk, lines))
     const leg = yield* Effect.orDie(Fiber.join(call))
     yield* trunk.request("ACK")
     const events = yield* Queue.unbounded<CallEvent>()
@@ -45,7 +49,7 @@ export const connected = (trunk: Trunk, headers: Message.Headers = []) =>
     /** Changes the session by re-INVITE; `lines` are added to the trunk's description. */
     const reinvite = (...lines: ReadonlyArray<string>) =>
       Effect.gen(function* () {
-        const body = Buffer.concat([trunk.sdp, Buffer.from(lines.map((line) => `${line}\r\n`).join(""))])
+        const body = describedWith(trunk, lines)
         const headers = [{ name: "content-type", value: "application/sdp" }]
         const answer = yield* ask("INVITE", { headers, body })
         trunk.acknowledge(answer, dialog.localNumber)
@@ -62,11 +66,12 @@ export type TrunkCall = Effect.Effect.Success<ReturnType<typeof connected>>
 export const withTrunkCall = <E>(
   run: (call: TrunkCall) => Effect.Effect<void, E>,
   settings: Partial<Settings> = {},
-  replacements: SipTelephony.Replacements = {}
+  replacements: SipTelephony.Replacements = {},
+  lines: ReadonlyArray<string> = []
 ) =>
   Effect.gen(function* () {
     const trunk = yield* scriptedTrunk()
     const trunkUri = `sip:127.0.0.1:${trunk.port}`
     const layer = plugin(0, { trunkUri, rtpPorts: "30200-30399", ...settings }, replacements)
-    yield* Effect.provide(Effect.flatMap(connected(trunk), run), layer)
+    yield* Effect.provide(Effect.flatMap(connected(trunk, [], lines), run), layer)
   }).pipe(Effect.scoped)

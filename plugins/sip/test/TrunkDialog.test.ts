@@ -110,11 +110,17 @@ describe("An answered call", () => {
       const held = yield* ask("INVITE", { headers: [typed], body: sdp("a=sendonly\r\n") })
       expect(held.status).toBe(200)
       expect(Buffer.from(held.body).toString()).toContain("a=recvonly")
-      expect(yield* Queue.take(events)).toEqual({ _tag: "Hold", on: true })
+      expect([...(yield* Queue.takeN(events, 2))]).toEqual([
+        { _tag: "Media", on: false },
+        { _tag: "Hold", on: true }
+      ])
       trunk.acknowledge(held, number())
       const back = yield* ask("UPDATE", { headers: [typed], body: sdp("a=sendrecv\r\n") })
       expect(Buffer.from(back.body).toString()).toContain("a=sendrecv")
-      expect(yield* Queue.take(events)).toEqual({ _tag: "Hold", on: false })
+      expect([...(yield* Queue.takeN(events, 2))]).toEqual([
+        { _tag: "Media", on: true },
+        { _tag: "Hold", on: false }
+      ])
       const fax = Buffer.from(
         "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=image 4000 udptl t38\r\n"
       )
