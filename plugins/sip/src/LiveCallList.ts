@@ -1,4 +1,3 @@
-import type { AudioFormat } from "@svc/providers/Audio"
 import type { CallLeg, IncomingCall, LineQuality, Outbound } from "@svc/providers/Telephony"
 import { Effect } from "effect"
 
@@ -11,7 +10,6 @@ export interface ListedCall {
   /** Seconds in this state. */
   readonly seconds: number
   /** Of an answered call. */
-  readonly format: AudioFormat | undefined
   readonly quality: LineQuality | undefined
 }
 
@@ -51,7 +49,6 @@ export class LiveCallList {
       to,
       state: leg === undefined ? "ringing" : "answered",
       seconds: Math.max(0, Math.round((this.#now() - at) / 1000)),
-      format: leg?.format,
       quality: leg?.quality?.()
     }))
   }

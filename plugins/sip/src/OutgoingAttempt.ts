@@ -65,6 +65,8 @@ export const place = (
     const outcome = yield* Deferred.make<CallLeg, AttemptFailed>()
     let isAnswered = false
     let hasRung = false
+    /** The Call-ID. */
+    let carrierCallId = id
     const emit: typeof events.emit = (event) => {
       if (isAnswered) events.emit(event)
       else if (event._tag === "Audio" && event.payload.length > 0) progress?.onEarlyMedia?.(event.payload, codec.format)
@@ -92,27 +94,35 @@ export const place = (
       ...callOptions(context, { call: id, peer, trunk, user: call.from }),
       command
     })
-    const refuse = (status: number, reason: string, canTryNextTrunk: boolean, isUnreached = false): void => {
-      const why = isUnreached ? (signaling.problemOf(id) ?? reason) : reason
-      const advice = adviceOf(trunk, status, isUnreached)
-      // docs/sip.md explains errors by their status; none came from a trunk that was not reached.
-      const text = advised(failureText(trunk, status, why, isUnreached), advice)
-      if ((advice !== undefined && status !== 404) || status < 300) {
-        log.warning(`SIP: a call over the trunk of ${trunk.variable}_URI failed (${status}): ${text}`, {
-          call_id: call.callId
-        })
-      }
+    const fail = (status: number, reason: string, canTryNextTrunk = false, isUnreached = false): void => {
       const failure = new DialFailed({
         outcome: outcomeOf(status),
-        reason: text,
+        reason,
         ...(status < 300 ? {} : { code: String(status) })
       })
       Deferred.unsafeDone(outcome, new AttemptFailed({ failure, canTryNextTrunk, isUnreached }))
     }
+    const refuse = (status: number, reason: string, canTryNextTrunk: boolean, isUnreached = false): void => {
+      const why = isUnreached ? (signaling.problemOf(id) ?? reason) : reason
+      const advice = adviceOf(trunk, status, isUnreached)
+      // docs/sip.md explains errors by their status; none came from a trunk that was not reached.
+      const isRedirected = status >= 300 && status < 400
+      const text = advised(
+        failureText(trunk, status, why, isUnreached),
+        isRedirected ? "redirects are not followed" : advice
+      )
+      if ((advice !== undefined && status !== 404) || status < 300) {
+        log.warning(`SIP: a call over the trunk of ${trunk.variable}_URI failed (${status}): ${text}`, {
+          call_id: call.callId,
+          carrier_call_id: carrierCallId
+        })
+      }
+      fail(status, text, canTryNextTrunk, isUnreached)
+    }
     const hangup = (): void => command({ _tag: "Hangup", reason: "given up" })
     const onAnswer = (sdp: Uint8Array): void => {
       isAnswered = audio.accept(sdp)
-      const leg = { ...sipCall.leg, carrierCallId: signaling.agent.callId(id) ?? id }
+      const leg = { ...sipCall.leg, carrierCallId }
       if (isAnswered) {
         context.joinable.add(leg, { call: id, sipCall })
         sipCall.watch()
@@ -141,7 +151,7 @@ export const place = (
         const isUnavailable = event.isUnreached === true || event.status === 503
         refuse(event.status, event.reason, isUnavailable && !hasRung, event.isUnreached === true)
       } else if (event._tag === "Answered") onAnswer(event.sdp)
-      else if (event._tag === "Ended") refuse(500, "the call ended as it was answered", false)
+      else if (event._tag === "Ended") fail(500, "the call ended as it was answered")
     }
     listeners.set(id, on)
     const ours = contact({
@@ -151,25 +161,26 @@ export const place = (
       user: call.from,
       isSips: trunk.uri.scheme === "sips"
     })
-    const invite = Effect.sync(() =>
-      signaling.perform(
-        signaling.agent.invite(
-          id,
-          {
-            uri,
-            from: `<${from}>`,
-            to: `<${toOf(uri)}>`,
-            contact: ours,
-            headers,
-            routes: [],
-            sdp: audio.offer(),
-            account: trunk.account,
-            hasAlternative
-          },
-          signaling.now()
-        )
+    const invite = Effect.sync(() => {
+      const effects = signaling.agent.invite(
+        id,
+        {
+          uri,
+          from: `<${from}>`,
+          to: `<${toOf(uri)}>`,
+          contact: ours,
+          headers,
+          routes: [],
+          sdp: audio.offer(),
+          account: trunk.account,
+          hasAlternative
+        },
+        signaling.now()
       )
-    )
+      carrierCallId = signaling.agent.callId(id) ?? id
+      progress?.onPlaced?.(carrierCallId)
+      signaling.perform(effects)
+    })
     // Also after the answer: the engine does not have the leg yet.
     const giveUp = Effect.zipRight(Effect.sync(hangup), audio.close)
     return yield* Effect.zipRight(invite, Deferred.await(outcome)).pipe(

@@ -123,7 +123,11 @@ export class SipCall {
       marks: "none",
       // Without telephone events the digits are heard in the audio, or come by INFO.
       keyEvents: this.#media.hasEvents,
-      quality: () => (this.events.isOver ? this.#media.quality : this.#media.measure()),
+      quality: () => ({
+        ...(this.events.isOver ? this.#media.quality : this.#media.measure()),
+        // The leg keeps its format, and the codec is that of the last negotiation.
+        codec: this.#media.agreed?.codec.name ?? null
+      }),
       listen: this.events.listen,
       send: (frame) => {
         if (!this.events.isOver) this.#media.send(frame)

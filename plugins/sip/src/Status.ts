@@ -1,7 +1,6 @@
 import { isIPv4 } from "node:net"
 import type { Route, RouteRequest, RouteResponse } from "@svc/providers/Route"
 import { Effect } from "effect"
-import { codecs } from "./Codec.ts"
 import type { LineTotals, ListedCall } from "./LiveCallList.ts"
 
 /** A registration at a trunk. */
@@ -34,16 +33,13 @@ export const masked = (address: string | null): string | null => {
   return number.length < 8 ? `…${number.slice(-2)}` : `${number.slice(0, 3)}…${number.slice(-3)}`
 }
 
-const codecOf = ({ format }: ListedCall): string | null =>
-  Object.values(codecs).find((codec) => codec.format.encoding === format?.encoding)?.name ?? null
-
 const callOf = (call: ListedCall) => ({
   direction: call.direction,
   from: masked(call.from),
   to: masked(call.to),
   state: call.state,
   seconds: call.seconds,
-  codec: codecOf(call),
+  codec: call.quality?.codec ?? null,
   packets_lost: call.quality?.packetsLost ?? null,
   packets_late: call.quality?.packetsLate ?? null,
   jitter_ms: call.quality === undefined ? null : call.quality.jitterMs

@@ -122,6 +122,33 @@ describe("A call through the trunk", () => {
     }).pipe(Effect.scoped, withPlugin)
   )
 
+  it.live("says its Call-ID when it is placed, whether it is answered or not", () =>
+    Effect.gen(function* () {
+      const trunk = yield* scriptedTrunk(port, trunkPort)
+      const placed: Array<string> = []
+      const call = yield* Effect.fork(Effect.flip(dialling({ onPlaced: (id) => placed.push(id) })))
+      const refused = yield* trunk.request("INVITE")
+      expect(placed).toEqual([Message.callId(refused)])
+      trunk.respond(refused, 404)
+      yield* Fiber.join(call)
+      yield* trunk.request("ACK")
+      const givenUp = yield* Effect.fork(dialling({ onPlaced: (id) => placed.push(id) }))
+      expect(placed).toEqual([Message.callId(refused), Message.callId(yield* trunk.request("INVITE"))])
+      yield* Fiber.interrupt(givenUp)
+    }).pipe(Effect.scoped, withPlugin)
+  )
+
+  it.live("that the trunk redirects says that redirects are not followed", () =>
+    Effect.gen(function* () {
+      const trunk = yield* scriptedTrunk(port, trunkPort)
+      const call = yield* Effect.fork(Effect.flip(dialling()))
+      trunk.respond(yield* trunk.request("INVITE"), 302)
+      const { outcome, reason } = yield* Fiber.join(call)
+      expect(outcome).toBe("failed")
+      expect(reason).toMatch(/^302 .*; redirects are not followed$/)
+    }).pipe(Effect.scoped, withPlugin)
+  )
+
   it.live("goes to the address that DNS gives for the trunk's name", () =>
     Effect.gen(function* () {
       const trunk = yield* scriptedTrunk(port, trunkPort)
