@@ -150,7 +150,8 @@ export class SipCall {
               this.#expectMedia()
               const addressed = refer(target)
               if (addressed === undefined) {
-                this.#options.later(1, () => this.#onTransfer(404, "a phone that only this server reaches", "refer"))
+                const reason = "a phone that only this server reaches"
+                this.#options.later(1, () => this.#onTransfer({ status: 404, reason, from: "refer" }))
                 return
               }
               command({ _tag: "Refer", ...addressed })
@@ -190,7 +191,8 @@ export class SipCall {
   #giveUpAfter(ms: number): void {
     const number = ++this.#transfers
     this.#options.later(ms, () => {
-      if (number === this.#transfers) this.#onTransfer(408, "no outcome came", "notify")
+      const reason = `no outcome came within ${Math.round(ms / 1000)} s`
+      if (number === this.#transfers) this.#onTransfer({ status: 408, reason, from: "notify" })
     })
   }
 
@@ -250,7 +252,7 @@ export class SipCall {
         this.events.emit({ _tag: "Dtmf", digit: event.digit, source: "signaling" })
         return
       case "Transfer":
-        this.#onTransfer(event.status, event.reason, event.from)
+        this.#onTransfer({ ...event, reason: Transfer.reasonOf(event.status, event.reason) })
         return
       case "Ended":
         this.#ended(event.ending)
@@ -288,21 +290,22 @@ export class SipCall {
 
   #ended({ cause, code, reason }: Extract<CallEvent, { readonly _tag: "Ended" }>["ending"]): void {
     if (this.#attended !== undefined) {
-      this.#onTransfer(cause === "failed" ? 500 : 200, reason ?? cause, "notify")
+      this.#onTransfer({ status: cause === "failed" ? 500 : 200, reason: reason ?? cause, from: "notify" })
       this.#options.later(afterOutcomeMs, () => this.#end(cause === "failed" ? "failed" : "hangup", code, reason))
       return
     }
-    // Many trunks hang up the old call once the transfer is done, before or instead of all NOTIFYs.
+    // Many trunks hang up the old call once the transfer is done, before or instead of all NOTIFYs. A call that broke
+    // is not transferred.
     const { hasRung = false, isAccepted = false } = this.#transfer ?? {}
-    if (hasRung || (isAccepted && cause === "hangup")) this.#onTransfer(200, "OK", "notify")
+    if (cause === "hangup" && (hasRung || isAccepted)) this.#onTransfer({ status: 200, reason: "OK", from: "notify" })
     const end = (): void => this.#end(cause === "failed" ? "failed" : "hangup", code, reason)
     if (cause === "failed") end()
     else this.#options.later(lastAudioMs, end)
   }
 
-  #onTransfer(status: number, reason: string, from: "refer" | "notify"): void {
+  #onTransfer(report: Transfer.Report): void {
     if (this.#transfer === undefined) return
-    const { next, progress } = Transfer.step(this.#transfer, status, reason, from, this.#options.isFallback)
+    const { next, progress } = Transfer.step(this.#transfer, report, this.#options.isFallback)
     this.#transfer = next === "done" ? undefined : next
     this.#expectMedia()
     if (progress === undefined) return

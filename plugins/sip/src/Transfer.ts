@@ -18,22 +18,34 @@ export const started: Transfer = { hasRung: false, isAccepted: false }
 
 export type Progress = Extract<CallEvent, { readonly _tag: "TransferProgress" }>
 
+/** A report about a transfer: a response to REFER, its NOTIFY, or what the lack of them amounts to. */
+export interface Report {
+  readonly status: number
+  /** For people. */
+  readonly reason: string
+  readonly from: "refer" | "notify"
+}
+
+/** What the dialog says when the reports end without a result: its status was sent by nobody. */
+const noResult = "the transfer ended without a result"
+
+/** What the peer said, for people: `403 Forbidden`. */
+export const reasonOf = (status: number, reason: string): string =>
+  reason === noResult ? reason : `${status} ${reason}`.trim()
+
 /** What a status means. `done`: the transfer is over. `refused`: the peer does not transfer, and nothing was called. */
 export const step = (
   transfer: Transfer,
-  status: number,
-  reason: string,
-  from: "refer" | "notify",
+  { from, reason, status }: Report,
   isFallback: boolean
 ): { readonly next: Transfer | "done"; readonly progress: Progress | undefined } => {
-  const text = `${status} ${reason}`.trim()
   if (from === "refer" && status < 300) return { next: { ...transfer, isAccepted: true }, progress: undefined }
   if (from === "refer") {
     const refused = isFallback && status !== 408
     const progress = {
       _tag: "TransferProgress",
       state: "failed",
-      reason: text,
+      reason,
       ...(refused ? { refused } : {})
     } as const
     return { next: "done", progress }
@@ -44,5 +56,5 @@ export const step = (
     return { next: { ...transfer, hasRung: true }, progress }
   }
   if (status < 300) return { next: "done", progress: { _tag: "TransferProgress", state: "completed" } }
-  return { next: "done", progress: { _tag: "TransferProgress", state: failureOf(status), reason: text } }
+  return { next: "done", progress: { _tag: "TransferProgress", state: failureOf(status), reason } }
 }

@@ -135,7 +135,7 @@ describe("Transfer.step", () => {
     const reported: Array<string> = []
     for (const [status, from] of steps) {
       if (transfer === "done") break
-      const { next, progress } = Transfer.step(transfer, status, "", from, isFallback)
+      const { next, progress } = Transfer.step(transfer, { status, reason: "", from }, isFallback)
       transfer = next
       if (progress !== undefined)
         reported.push(progress.refused === true ? `${progress.state} refused` : progress.state)

@@ -83,6 +83,55 @@ describe("An answered call", () => {
     }).pipe(Effect.scoped, Effect.provide(plugin(port, settings)))
   )
 
+  it.live("is transferred when the network hangs up while the destination rings", () =>
+    Effect.gen(function* () {
+      const { ask, events, leg, trunk } = yield* connected
+      leg.transferBlind?.("+4940")
+      trunk.respond(yield* trunk.request("REFER"), 202)
+      yield* ask("NOTIFY", sipfrag("SIP/2.0 180 Ringing"))
+      yield* ask("BYE")
+      expect([...(yield* Queue.takeN(events, 3))]).toMatchObject([
+        { _tag: "TransferProgress", state: "ringing" },
+        { _tag: "TransferProgress", state: "completed" },
+        { _tag: "Ended", cause: "hangup" }
+      ])
+    }).pipe(Effect.scoped, Effect.provide(plugin(port, settings)))
+  )
+
+  it.live("is not transferred when the dialog fails while the destination rings", () =>
+    Effect.gen(function* () {
+      const { ask, events, leg, trunk } = yield* connected
+      leg.transferBlind?.("+4940")
+      trunk.respond(yield* trunk.request("REFER"), 202)
+      yield* ask("NOTIFY", sipfrag("SIP/2.0 180 Ringing"))
+      // The trunk does not know the call any more.
+      leg.hold?.(true)
+      trunk.respond(yield* trunk.request("INVITE"), 481)
+      expect([...(yield* Queue.takeN(events, 2))]).toMatchObject([
+        { _tag: "TransferProgress", state: "ringing" },
+        { _tag: "Ended", cause: "failed", code: "481" }
+      ])
+    }).pipe(Effect.scoped, Effect.provide(plugin(port, settings)))
+  )
+
+  it.live("says without a status that a transfer ended without a result", () =>
+    Effect.gen(function* () {
+      const { ask, events, leg, trunk } = yield* connected
+      leg.transferBlind?.("+4940")
+      trunk.respond(yield* trunk.request("REFER"), 202)
+      const { body, headers = [] } = sipfrag("SIP/2.0 100 Trying")
+      const over = { name: "subscription-state", value: "terminated;reason=noresource" }
+      yield* ask("NOTIFY", { headers: [...headers, over], ...(body === undefined ? {} : { body }) })
+      const reason = "the transfer ended without a result"
+      expect(yield* Queue.take(events)).toEqual({ _tag: "TransferProgress", state: "failed", reason })
+      // One that the trunk has sent stays.
+      leg.transferBlind?.("+4941")
+      trunk.respond(yield* trunk.request("REFER"), 202)
+      yield* ask("NOTIFY", sipfrag("SIP/2.0 500 Server Internal Error"))
+      expect(yield* Queue.take(events)).toMatchObject({ state: "failed", reason: "500 Server Internal Error" })
+    }).pipe(Effect.scoped, Effect.provide(plugin(port, settings)))
+  )
+
   it.live("is not transferred when the other side hangs up before it accepts REFER", () =>
     Effect.gen(function* () {
       const { ask, events, leg, trunk } = yield* connected
