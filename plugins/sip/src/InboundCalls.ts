@@ -7,8 +7,9 @@ import { type CallContext, callOptions } from "./CallContext.ts"
 import * as CallMedia from "./CallMedia.ts"
 import { calledOf, callerOf, headersOf, refusalOf } from "./CallParty.ts"
 import type { Codec } from "./Codec.ts"
-import type * as Inbound from "./dialog/Inbound.ts"
+import * as Inbound from "./dialog/Inbound.ts"
 import type { CallEvent } from "./dialog/Output.ts"
+import { EarlyOffer } from "./EarlyOffer.ts"
 import type { Request } from "./message/Message.ts"
 import * as Uri from "./message/Uri.ts"
 import { SipCall } from "./SipCall.ts"
@@ -38,6 +39,9 @@ const userOf = (text: string): string | undefined => {
   const uri = Uri.parse(text)
   return uri?._tag === "Sip" ? uri.user : undefined
 }
+
+/** The end of a call that was answered while its 200 waited for a PRACK. */
+const gone = (reason: string): CallEvent => ({ _tag: "Ended", ending: { cause: "failed", reason } })
 
 /** Takes an INVITE: gives the call to the engine, or refuses it when no audio is possible. */
 export const take = (
@@ -73,14 +77,17 @@ export const take = (
   let state: "offered" | "answering" | "answered" | "over" = "offered"
   let sipCall: SipCall | undefined
   let early: Array<CallEvent> = []
+  let earlyOffer: EarlyOffer | undefined
   const finish = (): void => {
     if (state === "over") return
     state = "over"
+    earlyOffer?.close()
     Deferred.unsafeDone(canceled, Effect.void)
   }
   listeners.set(call, (event) => {
     if (event._tag === "Canceled" || event._tag === "Ended") listeners.delete(call)
-    if (sipCall !== undefined) sipCall.on(event)
+    if (event._tag === "EarlyAnswered") onEarlyAnswer(event.sdp)
+    else if (sipCall !== undefined) sipCall.on(event._tag === "Canceled" ? gone(event.reason) : event)
     else if (event._tag === "Canceled" || event._tag === "Ended") finish()
     else early = [...early, event].slice(-16)
   })
@@ -101,8 +108,45 @@ export const take = (
   const reject = (status: number, reason: string, warning?: string): void => {
     if (state !== "offered" && state !== "answering") return
     state = "over"
+    earlyOffer?.close()
     listeners.delete(call)
     command({ _tag: "Reject", status, reason, ...(warning === undefined ? {} : { warning }) })
+  }
+
+  const openAudio = (usable: ReadonlyArray<Codec>, codec: Codec, emit: LegEvents["emit"]) =>
+    CallMedia.open(media, emit, {
+      codecs: usable,
+      codec,
+      address: addressOfMedia(),
+      sessionId: String(Number.parseInt(call.slice(0, 8), 16)),
+      source: peer.address,
+      encryption,
+      awaitsAck: true
+    })
+
+  /** The 180 has our offer, and needs the ports of the audio. */
+  const ringWithOffer = (): void => {
+    const [codec] = codecs
+    if (codec === undefined || earlyOffer !== undefined) return
+    const isAnswered = (): boolean => state === "answered"
+    earlyOffer = EarlyOffer.open(
+      context.fork,
+      (emit) => openAudio(codecs, codec, emit),
+      isAnswered,
+      (sdp) => {
+        if (state === "offered" || state === "answering") command({ _tag: "Ring", sdp })
+      }
+    )
+  }
+
+  const onEarlyAnswer = (sdp: Uint8Array): void => {
+    const audio = earlyOffer?.audio
+    if (audio === undefined || audio.accept(sdp)) return
+    if (sipCall !== undefined) sipCall.on(gone(`the answer in the PRACK has ${audio.obstacleText}`))
+    else {
+      reject(488, "Not Acceptable Here", audio.warning)
+      Deferred.unsafeDone(canceled, Effect.void)
+    }
   }
 
   const isTrusted = context.isTrusted(peer.address)
@@ -115,38 +159,31 @@ export const take = (
     to: user,
     headers: headersOf(request, isTrusted),
     ringing: () => {
-      if (state === "offered") command({ _tag: "Ring" })
+      if (state !== "offered") return
+      if (Inbound.ringsWithOffer(request)) ringWithOffer()
+      else command({ _tag: "Ring" })
     },
     answer: ({ formats }) =>
       Effect.gen(function* () {
         if (state === "over") return yield* new CallGone({ reason: "the caller hung up" })
         if (state !== "offered") return yield* new CallGone({ reason: "the call is answered already" })
         const usable = chosen(formats)
-        const [codec] = usable
+        // The audio that was offered before has the first codec.
+        const [codec] = earlyOffer === undefined ? usable : usable.filter((each) => each === codecs[0])
         if (codec === undefined) {
           const few = { ...wanted, codecs: codecsOf(formats) }
           reject(488, "Not Acceptable Here", offered === "none" ? undefined : warningOf(obstacleIn(offered, few)))
           return yield* new CallGone({ reason: "the caller's phone has none of the audio formats" })
         }
         state = "answering"
-        const events = new LegEvents()
-        const opened = yield* Effect.either(
-          CallMedia.open(media, events.emit, {
-            codecs: usable,
-            codec,
-            address: addressOfMedia(),
-            sessionId: String(Number.parseInt(call.slice(0, 8), 16)),
-            source: peer.address,
-            encryption,
-            awaitsAck: true
-          })
-        )
+        const events = earlyOffer?.events ?? new LegEvents()
+        const opened = yield* Effect.either(earlyOffer?.opened ?? openAudio(usable, codec, events.emit))
         if (opened._tag === "Left") {
           reject(503, "Service Unavailable")
           return yield* new CallGone({ reason: opened.left.message })
         }
         const audio = opened.right
-        const sdp = offered === "none" ? audio.offer() : audio.answer(request.body)
+        const sdp = offered === "none" ? (earlyOffer?.sdp ?? audio.offer()) : audio.answer(request.body)
         // The caller may have hung up while the ports were opened.
         const isOver = (): boolean => state === "over"
         if (isOver() || sdp === undefined) {

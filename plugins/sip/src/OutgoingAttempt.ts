@@ -111,7 +111,7 @@ export const place = (
         failureText(trunk, status, why, isUnreached),
         isRedirected ? "redirects are not followed" : advice
       )
-      if ((advice !== undefined && status !== 404) || status < 300) {
+      if ((advice !== undefined && status !== 404) || (status < 300 && trunk.variable !== "")) {
         log.warning(`SIP: a call over the trunk of ${trunk.variable}_URI failed (${status}): ${text}`, {
           call_id: call.callId,
           carrier_call_id: carrierCallId

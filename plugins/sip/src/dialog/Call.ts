@@ -46,7 +46,7 @@ const gone = (request: Request, key: string, localTag: string): Output => ({
 })
 
 const inbound = (is: Inbound.Inbound, input: Input, now: number): Step => {
-  if (input._tag === "Request") return Inbound.request(is, input.request, input.key, input.cancels)
+  if (input._tag === "Request") return Inbound.request(is, input.request, input.key, input.cancels, now)
   if (input._tag !== "Command") return [{ _tag: "Inbound", is }, none]
   const { command } = input
   if (command._tag === "Ring" || command._tag === "Answer" || command._tag === "Reject") {

@@ -30,6 +30,10 @@ export interface Inbound {
   /** The number of the last reliable response. */
   readonly number: number
   readonly isRinging: boolean
+  /** Our offer in the reliable 180, whose answer the PRACK has (RFC 3262, 5). */
+  readonly early: { readonly sdp: Uint8Array; readonly isAnswered: boolean } | undefined
+  /** The call is to be answered as soon as that PRACK is there. */
+  readonly accepting: { readonly account: Account | undefined } | undefined
 }
 
 /** The call goes on as inbound, is answered, or is over. */
@@ -41,11 +45,14 @@ export type Next =
 export type Step = readonly [Next, ReadonlyArray<Output>]
 
 export type Command =
-  | { readonly _tag: "Ring" }
-  /** `account`: what the caller's trunk knows us by, for its challenges to requests of ours. */
+  /** `sdp`: our offer, which is sent where `ringsWithOffer`. */
+  | { readonly _tag: "Ring"; readonly sdp?: Uint8Array }
+  /** `sdp`: that of `Ring`, where it was sent. `account`: what the caller's trunk knows us by, for its challenges to requests of ours. */
   | { readonly _tag: "Answer"; readonly sdp: Uint8Array; readonly account?: Account | undefined }
   /** `warning`: the value of Warning (RFC 3261, 20.43). */
   | { readonly _tag: "Reject"; readonly status: number; readonly reason: string; readonly warning?: string }
+
+const typeHeader = { name: "content-type", value: "application/sdp" }
 
 const over: Next = { _tag: "Over" }
 
@@ -95,7 +102,9 @@ export const start = (given: {
     timers: { unanswered: now + unansweredMs, ...expiryOf(invite, now) },
     reliable: undefined,
     number: Number.parseInt(salt.slice(0, 6), 16) || 1,
-    isRinging: false
+    isRinging: false,
+    early: undefined,
+    accepting: undefined
   }
   if (SessionTimer.answered(invite) === "tooSmall") {
     const headers = [{ name: "min-se", value: String(SessionTimer.leastSeconds) }]
@@ -104,17 +113,30 @@ export const start = (given: {
   return stays(is, refusal(is, 100, "Trying"))
 }
 
-const ring = (is: Inbound, now: number): Step => {
-  if (is.isRinging) return stays(is)
-  const isReliable = Message.tokens(is.invite, "require").includes("100rel")
+const ringsReliably = (invite: Request): boolean => Message.tokens(invite, "require").includes("100rel")
+
+/** Whether 180 must be reliable and the INVITE has no offer: then the 180 has ours (RFC 3262, 5). */
+export const ringsWithOffer = (invite: Request): boolean => ringsReliably(invite) && invite.body.length === 0
+
+const ring = (is: Inbound, sdp: Uint8Array | undefined, now: number): Step => {
+  const needsOffer = ringsWithOffer(is.invite)
+  // Without an offer nothing is sent: 180 is not required.
+  if (is.isRinging || (needsOffer && sdp === undefined)) return stays(is)
+  const isReliable = ringsReliably(is.invite)
   const contact = { name: "contact", value: is.contact }
   if (!isReliable) return stays({ ...is, isRinging: true }, refusal(is, 180, "Ringing", { headers: [contact] }))
   const number = is.number + 1
   const headers = [contact, { name: "require", value: "100rel" }, { name: "rseq", value: String(number) }]
-  const response = reply(is, 180, "Ringing", { headers })
+  const early = needsOffer && sdp !== undefined ? { sdp, isAnswered: false } : undefined
+  const response = reply(
+    is,
+    180,
+    "Ringing",
+    early === undefined ? { headers } : { headers: [...headers, typeHeader], body: early.sdp }
+  )
   const { t1 } = is.timing
   const timers = { ...is.timers, repeat: now + t1, unconfirmed: now + 64 * t1 }
-  const next: Inbound = { ...is, isRinging: true, number, reliable: { response, number, interval: t1 }, timers }
+  const next: Inbound = { ...is, isRinging: true, number, reliable: { response, number, interval: t1 }, timers, early }
   return stays(next, { _tag: "Respond", key: is.key, response })
 }
 
@@ -122,7 +144,12 @@ const ring = (is: Inbound, now: number): Step => {
 const rackOf = ({ invite, reliable }: Inbound): string | undefined =>
   reliable === undefined ? undefined : `${reliable.number} ${Message.cseq(invite)?.number} INVITE`
 
+/**
+ * Answers the call. While a 180 with an offer has no PRACK, the 200 waits for that (RFC 3262, 5); then it has no description,
+ * since the offer is answered.
+ */
 const answer = (is: Inbound, sdp: Uint8Array, account: Account | undefined, now: number): Step => {
+  if (is.early?.isAnswered === false) return stays({ ...is, accepting: { account } })
   const asked = SessionTimer.answered(is.invite)
   const timer = asked === "tooSmall" ? undefined : asked
   const supported = Message.tokens(is.invite, "supported")
@@ -132,9 +159,9 @@ const answer = (is: Inbound, sdp: Uint8Array, account: Account | undefined, now:
       { name: "allow", value: methods.join(", ") },
       { name: "supported", value: "timer, 100rel" },
       ...SessionTimer.headersOf(timer, supported.includes("timer")),
-      { name: "content-type", value: "application/sdp" }
+      ...(is.early === undefined ? [typeHeader] : [])
     ],
-    body: sdp
+    body: is.early === undefined ? sdp : Message.noBody
   })
   const established = Established.answered(
     {
@@ -160,7 +187,7 @@ const answer = (is: Inbound, sdp: Uint8Array, account: Account | undefined, now:
 }
 
 export const command = (is: Inbound, given: Command, now: number): Step => {
-  if (given._tag === "Ring") return ring(is, now)
+  if (given._tag === "Ring") return ring(is, given.sdp, now)
   if (given._tag === "Answer") return answer(is, given.sdp, given.account, now)
   return [over, [refusal(is, given.status, given.reason, warned(given.warning))]]
 }
@@ -170,14 +197,35 @@ const canceled = (is: Inbound, reason: string, ...outputs: ReadonlyArray<Output>
   [...outputs, refusal(is, 487, "Request Terminated"), event({ _tag: "Canceled", reason })]
 ]
 
-const pracked = (is: Inbound, request: Request, respond: (status: number, reason: string) => Output): Step => {
+/** Takes the answer to the offer of our 180. A PRACK without one ends the call, as there can be no other answer. */
+const earlyAnswered = (is: Inbound, sdp: Uint8Array | undefined, ok: Output, now: number): Step => {
+  if (sdp === undefined || is.early === undefined) {
+    const reason = "the PRACK has no answer to our offer"
+    return [over, [ok, refusal(is, 400, "No answer to the offer in PRACK"), event({ _tag: "Canceled", reason })]]
+  }
+  const { accepting, early } = is
+  const next = { ...is, early: { ...early, isAnswered: true }, accepting: undefined }
+  const outputs = [ok, event({ _tag: "EarlyAnswered", sdp })]
+  if (accepting === undefined) return stays(next, ...outputs)
+  const [established, more] = answer(next, early.sdp, accepting.account, now)
+  return [established, [...outputs, ...more]]
+}
+
+const pracked = (
+  is: Inbound,
+  request: Request,
+  respond: (status: number, reason: string) => Output,
+  now: number
+): Step => {
   const rack = Message.header(request, "rack")?.trim().replace(/\s+/g, " ")
   if (rack === undefined || rack !== rackOf(is)) return stays(is, respond(481, "Call/Transaction Does Not Exist"))
-  return stays({ ...is, reliable: undefined, timers: without(is.timers, "repeat", "unconfirmed") }, respond(200, "OK"))
+  const next = { ...is, reliable: undefined, timers: without(is.timers, "repeat", "unconfirmed") }
+  if (is.early === undefined) return stays(next, respond(200, "OK"))
+  return earlyAnswered(next, Message.description(request), respond(200, "OK"), now)
 }
 
 /** A request of the peer before the answer. `cancels`: it is the CANCEL of the INVITE. */
-export const request = (is: Inbound, received: Request, key: string, cancels: boolean): Step => {
+export const request = (is: Inbound, received: Request, key: string, cancels: boolean, now: number): Step => {
   const respond = (status: number, reason: string, content?: Dialog.Content): Output => ({
     _tag: "Respond",
     key,
@@ -191,11 +239,12 @@ export const request = (is: Inbound, received: Request, key: string, cancels: bo
     case "BYE":
       return canceled(next, "the caller hung up", respond(200, "OK"))
     case "PRACK":
-      return pracked(next, received, respond)
+      return pracked(next, received, respond, now)
     case "UPDATE": {
-      // The offer of the INVITE has no answer yet, so there cannot be another (RFC 3311, 5.2).
+      // The offer of the INVITE, or ours, has no answer yet, so there cannot be another (RFC 3311, 5.2).
       if (received.body.length === 0)
         return stays(next, respond(200, "OK", { headers: [{ name: "contact", value: is.contact }] }))
+      if (is.early?.isAnswered === false) return stays(next, respond(491, "Request Pending"))
       const headers = [{ name: "retry-after", value: "2" }]
       return stays(next, respond(500, "Server Internal Error", { headers }))
     }

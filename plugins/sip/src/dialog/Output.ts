@@ -20,6 +20,8 @@ export type CallEvent =
   | { readonly _tag: "Refused"; readonly status: number; readonly reason: string; readonly isUnreached?: boolean }
   /** The caller hung up before our answer. */
   | { readonly _tag: "Canceled"; readonly reason: string }
+  /** The PRACK of our 180 has the answer to the offer in it (RFC 3262, 5). */
+  | { readonly _tag: "EarlyAnswered"; readonly sdp: Uint8Array }
   /** Our answer has been acknowledged; with the peer's description when the offer was ours. */
   | { readonly _tag: "Confirmed"; readonly sdp: Uint8Array | undefined }
   /** A new offer in the call, to be answered with the command `Accept` or `Decline`. Without a description an offer is asked. */
