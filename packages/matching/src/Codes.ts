@@ -1,32 +1,36 @@
 import type { AnswerWord, Reading } from "./Reading.ts"
-import { shortWord } from "./Similarity.ts"
 
 /** Letters of a code, and the digits before and after them: "" where there are none. */
-interface Letters {
+interface CodeLetters {
   text: string
   before: string
   after: string
 }
 
-const isCodeWord = ({ plain, spelled }: AnswerWord): boolean => spelled || plain.length <= shortWord
+const mostCodeLetters = 2
+
+/** Whether a word is letters of a code. Others of up to three letters are words: "12 Elm St". */
+const isCodeWord = ({ besideDigits, inCode, plain, spelled }: AnswerWord): boolean =>
+  inCode || spelled || plain.length === 1 || (besideDigits && plain.length <= mostCodeLetters)
 
 /** The letters beside digits. Words that do not count are no part of the text. */
-const lettersIn = ({ parts }: Reading, counting: ReadonlySet<AnswerWord>): ReadonlyArray<Readonly<Letters>> => {
-  const found: Array<Letters> = []
+const lettersIn = ({ parts }: Reading, counting: ReadonlySet<AnswerWord>): ReadonlyArray<Readonly<CodeLetters>> => {
+  const found: Array<CodeLetters> = []
   let digits = ""
-  let letters: Letters | undefined
+  let letters: CodeLetters | undefined
   for (const part of parts) {
     if (typeof part === "string") {
       if (letters !== undefined) letters.after = part
       letters = undefined
       digits = part
+    } else if (part !== undefined && !counting.has(part)) {
+      // No part of the text.
     } else if (part !== undefined && isCodeWord(part)) {
-      if (!counting.has(part)) continue
       letters ??= { text: "", before: digits, after: "" }
       if (letters.text === "") found.push(letters)
       letters.text += part.plain
       digits = ""
-    } else if (part === undefined || counting.has(part)) {
+    } else {
       letters = undefined
       digits = ""
     }
@@ -37,20 +41,20 @@ const lettersIn = ({ parts }: Reading, counting: ReadonlySet<AnswerWord>): Reado
 /** Codes of more letters between digits are not compared: bounds the work. */
 const mostLetters = 64
 
-type Place = "same" | "other" | "unknown"
+type Agreement = "same" | "other" | "unknown"
 
-/** Whether digits beside letters are the same in both texts. One may go on where the digits of another part follow it. */
-const placeOf = (one: string, other: string, end: "startsWith" | "endsWith"): Place => {
+/** Whether digits beside letters are the same in both texts. One may be longer: it goes on with those of another part. */
+const agreementOf = (one: string, other: string, end: "startsWith" | "endsWith"): Agreement => {
   if (one === "" || other === "") return "unknown"
   return one[end](other) || other[end](one) ? "same" : "other"
 }
 
-const isSamePlace = (one: Readonly<Letters>, other: Readonly<Letters>): boolean => {
-  const places = [placeOf(one.before, other.before, "endsWith"), placeOf(one.after, other.after, "startsWith")]
-  return places.includes("same") || !places.includes("other")
+const isSamePlace = (one: Readonly<CodeLetters>, other: Readonly<CodeLetters>): boolean => {
+  const digits = [agreementOf(one.before, other.before, "endsWith"), agreementOf(one.after, other.after, "startsWith")]
+  return digits.includes("same") || !digits.includes("other")
 }
 
-const sorted = (letters: ReadonlyArray<Readonly<Letters>>): string =>
+const sorted = (letters: ReadonlyArray<Readonly<CodeLetters>>): string =>
   [...letters.map(({ text }) => text).join("")].sort().join("")
 
 /**

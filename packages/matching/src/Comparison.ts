@@ -1,7 +1,8 @@
 import { isOtherCode } from "./Codes.ts"
 import { type DayMonthOrder, sameDigits } from "./Dates.ts"
+import { wordsThatAre } from "./Fillers.ts"
 import { negations } from "./Lexicon.ts"
-import { type AnswerWord, type Reading, wordsThatAre } from "./Reading.ts"
+import type { AnswerWord, Reading } from "./Reading.ts"
 import { likeness, shortWord, similarity, soundOf } from "./Similarity.ts"
 import { isTime } from "./Times.ts"
 
@@ -239,16 +240,9 @@ const mostCodeLetters = 5
 const isLettersOfCode = ({ besideDigits, inCode, plain, spelled }: AnswerWord): boolean =>
   besideDigits && (inCode || (spelled && plain.length <= mostCodeLetters))
 
-/**
- * Whether a short word beside a number may be a part of a code, or denies the number. One of three letters before them, and one that is apart from
- * them, are words around the answer: "the pin was 1234".
- */
-const mayBeCode = ({ besideDigits, followsDigits, inCode, plain, spelled }: AnswerWord): boolean =>
-  inCode ||
-  spelled ||
-  plain.length === 1 ||
-  negations.has(plain) ||
-  (besideDigits && (followsDigits || plain.length < shortWord))
+/** Whether a short word must be in both texts: it may be a part of a code. */
+const mayBeCode = ({ besideDigits, inCode, plain, spelled }: AnswerWord): boolean =>
+  inCode || spelled || plain.length === 1 || besideDigits
 
 /**
  * How alike two readings are, from 0 to 1. 0 when a digit sequence, a date, or what is beside digits differs.
@@ -278,7 +272,7 @@ export const scoreOf = (one: Reading, other: Reading, order: DayMonthOrder): num
     if (isCode && [...loneLeft, ...loneRight].some(mayBeCode)) return 0
     const besides = (word: AnswerWord) => word.besideDigits && (isShort(word) || isLettersOfCode(word))
     if (loneLeft.some(besides) && loneRight.some(besides)) return 0
-    if ([...loneLeft, ...loneRight].some(({ inCode }) => inCode)) return 0
+    if ([...loneLeft, ...loneRight].some(({ inCode, plain }) => inCode || negations.has(plain))) return 0
     if (pairs.some((pair) => pair.alike < 1 && (isLettersOfCode(pair.left) || isLettersOfCode(pair.right)))) return 0
   }
   if (digits > 0 && !one.isAddress && !other.isAddress && isOtherCode([one, words], [other, otherWords])) return 0

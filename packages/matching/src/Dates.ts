@@ -1,4 +1,4 @@
-import { inDates, months, weekdays } from "./Lexicon.ts"
+import { inDates, months, monthsAfterDay, weekdays } from "./Lexicon.ts"
 import type { NumericDate, Piece, SpokenDate, SpokenTime } from "./Piece.ts"
 import { isTime, sameTime } from "./Times.ts"
 
@@ -109,6 +109,8 @@ const spokenDate = (pieces: ReadonlyArray<Piece>, at: number, from: number) => {
   if (dayOf(leftDigits) !== undefined) {
     day = dayOf(leftDigits)
     start = left
+  } else if (piece?._tag === "Word" && monthsAfterDay.has(piece.word.plain)) {
+    return undefined
   } else if (leftDigits !== undefined && isYear(leftDigits)) {
     year = leftDigits
     start = left

@@ -5,7 +5,7 @@ import type { NumberWords, SpokenNumber } from "./NumberWords.ts"
 const mostTried = 1000
 
 /**
- * The number words of a text, where numbers in a row are divided as it takes for the digit sequences of the other text:
+ * The number words of a text, where numbers in a row are divided so that they give the digit sequences of the other text:
  * "eight hundred one two" is 8012 or 80012. A number that stands alone is not divided. Undefined when none is.
  */
 export const dividedFor = (

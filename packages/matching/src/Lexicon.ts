@@ -143,7 +143,7 @@ const distinct = [...new Set(languages.map((language) => vocabularies[language])
 /** One lexicon for each language; the two kinds of English share theirs. */
 export const lexicons: ReadonlyArray<Lexicon> = distinct.map(lexiconOf)
 
-const all = (field: "inDates" | "at" | "dot" | "signs" | "fillers" | "and") =>
+const all = (field: "inDates" | "at" | "dot" | "signs" | "fillers" | "leadIns" | "kinds" | "and") =>
   keys(distinct.map((words) => words[field]).join(" "))
 
 /** Months of all languages, 1 to 12. */
@@ -179,11 +179,15 @@ export const inDates = all("inDates")
 export const atWords = all("at")
 export const dotWords = all("dot")
 export const fillers = all("fillers")
+export const leadIns = all("leadIns")
+export const kinds = all("kinds")
 /** Words that do not separate digits: "twelve dash thirty four". */
 export const betweenDigits: ReadonlySet<string> = new Set([...all("signs"), ...dotWords, ...all("and")])
 export const signWords = all("signs")
-/** Short words that deny what is beside them. */
-export const negations = keys("not pas non não nie ei")
+/** Words that deny what is beside them. */
+export const negations = keys("not isnt wasnt nicht kein keine niet geen pas non não nie inte ikke ei")
+/** Short names of months that are other words too: they are months only after a day. */
+export const monthsAfterDay = keys("sie")
 /** The sign before a phone number. */
 export const plusWords = keys("plus più más mais")
 /** Sounds of hesitation in any language. */

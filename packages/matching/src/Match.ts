@@ -172,9 +172,16 @@ function* bestScore(one: Text, other: Text): Generator<void, number> {
     if (best === 1) break
     yield
     if (score > 0 || manner.times) continue
-    const [otherLeft, otherRight] = [readFor(right, one, manner), readFor(left, other, second)]
-    if (otherLeft !== undefined) best = Math.max(best, scoreOf(otherLeft, right, order))
-    if (otherRight !== undefined) best = Math.max(best, scoreOf(left, otherRight, order))
+    const otherLeft = readFor(right, one, manner)
+    if (otherLeft !== undefined) {
+      best = Math.max(best, scoreOf(otherLeft, right, order))
+      yield
+    }
+    const otherRight = readFor(left, other, second)
+    if (otherRight !== undefined) {
+      best = Math.max(best, scoreOf(left, otherRight, order))
+      yield
+    }
     if (best === 1) break
   }
   return best

@@ -1,9 +1,9 @@
 import { type DayMonthOrder, datesIn } from "./Dates.ts"
+import { withFillers } from "./Fillers.ts"
 import {
   atWords,
   betweenDigits,
   dotWords,
-  fillers,
   hesitations,
   inDates,
   type Lexicon,
@@ -36,9 +36,10 @@ export interface AnswerWord extends Word {
   /** The languages in which it is a number, as bits; 0 in a word that is not. */
   readonly numberIn: number
   readonly besideDigits: boolean
-  readonly followsDigits: boolean
   /** Digits touch it, or it follows them in capitals: "A12", "3816 LE". */
   readonly inCode: boolean
+  /** The way it is written shows that it is a part of the answer. */
+  readonly written: boolean
 }
 
 /** What a text says, read in one manner. */
@@ -78,31 +79,6 @@ const signAt = (pieces: ReadonlyArray<Piece>, at: number, signs: ReadonlySet<str
 
 /** "oh" for 0, which is English. */
 const isZero = (key: string, lexicon: Lexicon): boolean => lexicon.saysOh && (key === "oh" || key === "o")
-
-/** Consecutive words of those that may be taken, which together are this text; none when there are none. */
-export const wordsThatAre = (
-  text: string,
-  words: ReadonlyArray<AnswerWord>,
-  mayTake: (word: AnswerWord) => boolean
-): ReadonlyArray<AnswerWord> => {
-  for (let start = 0; start < words.length; start++) {
-    let length = 0
-    for (let end = start; length < text.length; end++) {
-      const word = words[end]
-      if (word === undefined || !text.startsWith(word.plain, length) || !mayTake(word)) break
-      length += word.plain.length
-      if (length === text.length) return words.slice(start, end + 1)
-    }
-  }
-  return []
-}
-
-/**
- * Whether a spelled word only repeats words before it or after it: "Jansen, j a n s e n". Those beside digits are parts of a
- * code.
- */
-const repeatsName = ({ plain }: AnswerWord, words: ReadonlyArray<AnswerWord>): boolean =>
-  wordsThatAre(plain, words, ({ besideDigits, spelled }) => !spelled && !besideDigits).length > 0
 
 /** The digits that a "double" may repeat: of the number in words, or of the token. */
 const repeatable = (
@@ -257,11 +233,9 @@ export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, ma
   // "uh" may be all that was said.
   const kept = joined.length === 0 ? first : joined
   const pieces = manner.dates === "none" ? kept : datesIn(kept, manner.dates)
-  const words: Array<AnswerWord> = []
   const digits: Array<string | SpokenDate | SpokenTime> = []
   const parts: Array<AnswerWord | string | undefined> = []
   const groups: Array<ReadonlyArray<string>> = []
-  const spelledWords: Array<{ -readonly [Key in keyof AnswerWord]: AnswerWord[Key] }> = []
   let ending: string | undefined
   for (let at = 0; at < pieces.length; ) {
     const start = at
@@ -289,19 +263,16 @@ export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, ma
         }
       }
       const spelled = start < at || piece.letters
-      const followsDigits = isDigits(pieces[start - 1])
-      const besideDigits = followsDigits || isDigits(pieces[at + 1])
-      const filler = !spelled && piece.part === undefined && (fillers.has(plain) || hesitations.has(plain))
+      const besideDigits = isDigits(pieces[start - 1]) || isDigits(pieces[at + 1])
+      const written = piece.part !== undefined
       if (piece.part === "ending") ending = plain
       const inCode = piece.part === "answer" && !isAddress
       const numberIn = start < at ? 0 : piece.numberIn
-      const word = { plain, expanded, filler, spelled, numberIn, besideDigits, followsDigits, inCode }
-      words.push(word)
-      parts.push(word)
-      if (start < at && !besideDigits) spelledWords.push(word)
+      parts.push({ plain, expanded, filler: false, spelled, numberIn, besideDigits, inCode, written })
     }
     at++
   }
-  for (const word of spelledWords) word.filler = repeatsName(word, words)
-  return { words, digits, parts, groups, isAddress, ending }
+  const marked = withFillers(parts, isAddress || digits.length > 0)
+  const words = marked.filter((part) => typeof part === "object")
+  return { words, digits, parts: marked, groups, isAddress, ending }
 }

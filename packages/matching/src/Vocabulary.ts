@@ -54,6 +54,10 @@ export interface Vocabulary {
   readonly spelledAs: string
   /** Words around an answer that are no part of it: "my name is". */
   readonly fillers: string
+  /** Words before a number, a date or an address that are no part of it. In other answers they count: some are names. */
+  readonly leadIns: string
+  /** What kind of number it is: no part of the answer beside another word that is none, as in "my booking number is". */
+  readonly kinds: string
   readonly times: TimeVocabulary
 }
 

@@ -47,7 +47,15 @@ describe("Codes of letters and digits", () => {
         ["gate 5 seat 12A", "seat 12A gate 5"],
         ["Hauptstrasse 12a, 10115 Berlin", "10115 Berlin, Hauptstrasse 12a"],
         ["Berlin 10115 12A", "12A 10115 Berlin"],
-        ["K1A 0B6", "k one a zero b six"]
+        ["K1A 0B6", "k one a zero b six"],
+        ["12 Elm St, Apt 5", "Apt 5, 12 Elm St"],
+        ["22 Elm St, Ely CB7 4JL", "22 Elm St, CB7 4JL Ely"],
+        ["Kim Lee 1234", "Lee Kim 1234"],
+        ["Jan Bos 1234", "1234 Bos Jan"],
+        ["Lee, Ann 1985", "Ann Lee 1985"],
+        ["42 Elm Rd, Jon Fox", "Jon Fox, 42 Elm Rd"],
+        ["12 B, Tom", "Tom, 12 B"],
+        ["12A Jan de Wit", "Jan de Wit 12A"]
       ],
       1
     )
@@ -60,7 +68,11 @@ describe("Codes of letters and digits", () => {
         ["ABCDE123", "ABCDF123"],
         ["Apartment 4B", "Apartment 4"],
         ["Apartment 4B", "apartment 4D"],
-        ["221B Baker Street", "221 baker street"]
+        ["221B Baker Street", "221 baker street"],
+        ["ABC 123456", "123456"],
+        ["KLM 123456", "it's 123456"],
+        ["abc 12345678", "12345678"],
+        ["1011 an", "1011 au"]
       ],
       0
     )

@@ -57,8 +57,42 @@ describe("Sentences around an answer", () => {
     }
   })
 
+  it("count where they are the answer, or a part of a name, a date or a measure", () => {
+    const different = [
+      ["Theresa May", "Theresa Mia"],
+      ["Can Yilmaz", "Mia Yilmaz"],
+      ["Son Park", "Min Park"],
+      ["Elle Smith", "Mia Smith"],
+      ["Lee Min Ho", "Lee Du"],
+      ["12 May 1990", "12 1990"],
+      ["28 May", "28"],
+      ["May 2024", "2024"],
+      ["twelve May nineteen ninety", "twelve nineteen ninety"],
+      ["May 12, 2024", "Jul 12, 2024"],
+      ["Jan 12, 1990", "May 12, 1990"],
+      ["Jan 12 1990", "12 1990"],
+      ["15 minute", "15 second"],
+      ["Order 12", "Client 12"],
+      ["Postal 5", "5"],
+      ["1234 5678", "1234 or 5678"]
+    ]
+    const accepted = different.filter(([expected = "", actual = ""]) => match(expected, actual, 0.8).match)
+    expect(accepted).toEqual([])
+    expect(match("2024-08-12", "12 sie 2024", 0.8).score).toBe(1)
+    expect(match("1234", "warten Sie 1234", 0.8).score).toBe(1)
+  })
+
   it("deny an answer", () => {
-    for (const denial of ["not", "it's not", "ce n'est pas", "non è", "não é", "to nie"]) {
+    for (const denial of [
+      "not",
+      "it's not",
+      "das ist nicht",
+      "ce n'est pas",
+      "non è",
+      "não é",
+      "to nie",
+      "det är inte"
+    ]) {
       expect([denial, match("482913", `${denial} 482913`, 0.8).match]).toEqual([denial, false])
     }
   })

@@ -48,8 +48,11 @@ export const danish: Vocabulary = {
   spelledAs: "som i, som, for",
   fillers:
     "en et og mit navn er jeg hedder det den nummeret nummer kode koden pin adresse email mail e dato født ja altså okay " +
-    "tak min mine vores tror har havde så da nå mailadresse mig på du kan skrive sende til hej telefon telefonnummer " +
-    "kundenummer ordrenummer bookingnummer postnummer adgangskode var øjeblik tal pinkode pinkoden",
+    "tak",
+  leadIns:
+    "min mine vores tror har havde så da nå mailadresse mig på du kan skrive sende til hej telefonnummer kundenummer " +
+    "ordrenummer bookingnummer postnummer adgangskode var øjeblik tal pinkode pinkoden",
+  kinds: "telefon",
   times: {
     hour: "klokken kl",
     half: "halv",

@@ -52,9 +52,11 @@ export const dutch: Vocabulary = {
   spelledAs: "van, als in, zoals, zoals in, voor",
   fillers:
     "een en mijn naam is ik heet ben het dat de nummer code pin adres email mail e datum geboren op geboortedatum " +
-    "alstublieft ja nou dus goed dank bedankt wel spreekt hier mailadres emailadres ons onze wij we hebben heb denk geloof " +
-    "even kijken hè hé zo die mn was mij me bereiken kunt kan u je via sturen stuur naar klantnummer telefoonnummer " +
-    "bestelnummer postcode wachtwoord hallo hoi pincode moment momentje volgens gespeld",
+    "alstublieft ja nou dus goed dank bedankt wel spreekt hier mailadres emailadres gespeld",
+  leadIns:
+    "ons onze wij we hebben heb denk geloof even kijken hè hé zo die mn was mij me bereiken kunt kan u je via sturen " +
+    "stuur naar postcode wachtwoord hallo hoi pincode moment momentje volgens",
+  kinds: "klantnummer telefoonnummer bestelnummer",
   times: {
     hour: "uur",
     half: "half",

@@ -54,11 +54,13 @@ export const english: Vocabulary = {
   spelledAs: "as in, for, like, is for, as",
   fillers:
     "to my first last name is im i am its it this thats that the a an called number code pin address email mail e date " +
-    "birth born on please yes yeah yep ok okay well so sure thank thanks you would be speaking here hi hello was were our " +
-    "his her their can could may might ill id ive youll let lets me see use got get have has go try said say says think " +
-    "believe guess ones just second moment minute booking reservation order account customer reference member membership " +
-    "phone mobile cell telephone passcode password zip postcode numbers thatd goes like as if remember sorry um spelled " +
-    "spelt capital uppercase lowercase reach contact send write find at should for and or with oh",
+    "birth born on please yes yeah yep ok okay well so sure thank thanks you would be speaking here spelled spelt capital " +
+    "uppercase lowercase",
+  leadIns:
+    "hi hello was were our his her their can could might ill id ive youll let lets me see use got get have has go try " +
+    "said say says think believe guess ones just moment passcode password postcode numbers thatd goes like as if remember " +
+    "sorry um reach contact send write find at should",
+  kinds: "booking reservation order account customer reference member membership phone mobile cell telephone zip",
   times: {
     hour: "o'clock oclock hours",
     half: "half",

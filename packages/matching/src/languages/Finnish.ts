@@ -51,9 +51,12 @@ export const finnish: Vocabulary = {
   spelledAs: "niin kuin, kuin, kuten",
   fillers:
     "nimeni on minun olen se numero numeroni koodi koodini pin osoite osoitteeni sähköposti email mail e syntymäaika " +
-    "syntynyt joo kyllä no eli kiitos mun mä niin meidän luulen että sähköpostini sähköpostiosoite sähköpostiosoitteeni " +
-    "minut tavoittaa voit hei moi puhelinnumero puhelinnumeroni asiakasnumero tilausnumero varausnumero postinumero " +
-    "salasana oli hetki hetkinen tunnus tunnukseni syntymäaikani synnyin",
+    "syntynyt joo kyllä no eli kiitos",
+  leadIns:
+    "mun mä niin meidän luulen että sähköpostini sähköpostiosoite sähköpostiosoitteeni minut tavoittaa voit hei moi " +
+    "puhelinnumero puhelinnumeroni asiakasnumero tilausnumero varausnumero postinumero salasana oli hetki hetkinen tunnus " +
+    "tunnukseni syntymäaikani synnyin",
+  kinds: "",
   times: {
     hour: "kello klo",
     half: "puoli",

@@ -50,9 +50,11 @@ export const french: Vocabulary = {
   spelledAs: "comme, de",
   fillers:
     "un une et mon ma nom est je mappelle suis cest le la numéro code adresse email mail e date naissance né née il sagit " +
-    "oui alors voilà merci sil vous plaît notre nos votre jai crois pense bon ben bah eh bien ça fait attendez attends " +
-    "voici pouvez me joindre contacter écrire envoyer à au moi courriel mél téléphone portable client commande réservation " +
-    "postal mot passe bonjour donc euh majuscule minuscule de du mois était en effet pin elle",
+    "oui alors voilà merci sil vous plaît majuscule minuscule",
+  leadIns:
+    "notre nos votre jai crois pense bon ben bah eh bien ça fait attendez attends voici pouvez me joindre contacter " +
+    "écrire envoyer à moi courriel mél mot passe bonjour donc euh de du mois était en effet pin",
+  kinds: "téléphone portable client commande réservation postal",
   times: {
     hour: "heures heure h",
     half: "demie demi",

@@ -52,11 +52,12 @@ export const german: Vocabulary = {
   spelledAs: "wie, für",
   fillers:
     "ein eine einen mein meine name ist ich heiße bin das es die nummer adresse email mail e code pin datum geboren am " +
-    "lautet bitte ja also genau gut danke vielen dank hier spricht unser unsere unserer ihr glaube denke habe hab haben " +
-    "hätte wäre war wir sie so aha moment warten nun na naja okay ok hallo guten tag der den kundennummer telefonnummer " +
-    "handynummer rufnummer bestellnummer buchungsnummer postleitzahl kennwort passwort mailadresse emailadresse erreichst " +
-    "erreichen mich mir unter schreiben schicken senden an du können gerne gern geburtsdatum geburtstag buchstabiert " +
-    "großgeschrieben wohne heißt auf von",
+    "lautet bitte ja also genau gut danke vielen dank hier spricht buchstabiert großgeschrieben",
+  leadIns:
+    "unser unsere unserer ihr glaube denke habe hab haben hätte wäre war wir sie so aha moment warten nun na naja okay ok " +
+    "hallo guten tag der den postleitzahl kennwort passwort mailadresse emailadresse erreichst erreichen mich mir unter " +
+    "schreiben schicken senden du können gerne gern geburtsdatum geburtstag wohne heißt auf von",
+  kinds: "kundennummer telefonnummer handynummer rufnummer bestellnummer buchungsnummer",
   times: {
     hour: "Uhr",
     half: "halb",

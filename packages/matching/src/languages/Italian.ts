@@ -52,9 +52,11 @@ export const italian: Vocabulary = {
   spelledAs: "come, di",
   fillers:
     "un uno una e il mio nome è mi chiamo sono la lo numero codice pin indirizzo email mail e data nascita nato nata sì " +
-    "allora ecco bene grazie favore nostro nostra ho hai credo penso che dunque beh posta elettronica può puoi scrivermi " +
-    "contattarmi a ciao salve buongiorno telefono cellulare cliente ordine prenotazione postale era momento mia maiuscola " +
-    "minuscola password",
+    "allora ecco bene grazie favore maiuscola minuscola",
+  leadIns:
+    "nostro nostra ho hai credo penso che dunque beh posta elettronica può puoi scrivermi contattarmi a ciao salve " +
+    "buongiorno era momento password",
+  kinds: "telefono cellulare cliente ordine prenotazione postale",
   times: {
     hour: "ore ora h",
     half: "mezza mezzo",

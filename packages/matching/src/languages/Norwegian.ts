@@ -48,8 +48,11 @@ export const norwegian: Vocabulary = {
   spelledAs: "som i, som, for",
   fillers:
     "en et ett og mitt navn er jeg heter det den nummeret nummer kode koden pin adresse epost email mail e dato født ja " +
-    "altså ok takk min mine mi vår vårt tror har hadde så da nå mailadresse e-postadresse meg på du kan skrive sende til " +
-    "hei telefon telefonnummer kundenummer ordrenummer bookingnummer postnummer passord var øyeblikk tall pinkode pinkoden",
+    "altså ok takk",
+  leadIns:
+    "min mine mi vår vårt tror har hadde så da nå mailadresse e-postadresse meg på du kan skrive sende til hei " +
+    "telefonnummer kundenummer ordrenummer bookingnummer postnummer passord var øyeblikk tall pinkode pinkoden",
+  kinds: "telefon",
   times: {
     hour: "klokka klokken kl",
     half: "halv",

@@ -19,7 +19,7 @@ export const polish: Vocabulary = {
   double: "podwójne/podwójny/podwójna",
   triple: "potrójne/potrójny/potrójna",
   months:
-    "styczeń/stycznia/sty luty/lutego/lut marzec/marca/mar kwiecień/kwietnia/kwi maj/maja czerwiec/czerwca/cze lipiec/lipca/lip sierpień/sierpnia wrzesień/września/wrz październik/października/paź listopad/listopada/lis grudzień/grudnia/gru",
+    "styczeń/stycznia/sty luty/lutego/lut marzec/marca/mar kwiecień/kwietnia/kwi maj/maja czerwiec/czerwca/cze lipiec/lipca/lip sierpień/sierpnia/sie wrzesień/września/wrz październik/października/paź listopad/listopada/lis grudzień/grudnia/gru",
   inDates: "dnia roku r",
   at: "małpa/małpka/at",
   dot: "kropka",
@@ -51,8 +51,11 @@ export const polish: Vocabulary = {
   spelledAs: "jak",
   fillers:
     "i mam na imię nazywam się jestem to jest mój moje moja nazwisko numer kod pin adres email mail e data urodzenia " +
-    "urodzony urodzona tak no więc proszę dziękuję nasz nasza chyba już mówię a urodziłem urodziłam hasło poczta " +
-    "elektroniczna pisać dzień dobry telefon telefonu klienta zamówienia rezerwacji pocztowy był było chwileczkę chwilę",
+    "urodzony urodzona tak no więc proszę dziękuję",
+  leadIns:
+    "nasz nasza chyba już mówię a urodziłem urodziłam hasło poczta elektroniczna pisać dzień dobry był było chwileczkę " +
+    "chwilę",
+  kinds: "telefon telefonu klienta zamówienia rezerwacji pocztowy",
   times: {
     hour: "godzina godzinie godz",
     half: "wpół pół",

@@ -51,9 +51,11 @@ export const portuguese: Vocabulary = {
   spelledAs: "de, como",
   fillers:
     "um uma e o meu nome é chamo me sou a número código pin morada endereço email mail e data nascimento nasci sim então " +
-    "bem obrigado obrigada favor nosso nossa tenho acho que eu olha pois senha minha correio eletrónico eletrônico pode " +
-    "podes contactar escrever enviar para olá telefone telemóvel celular cliente pedido reserva postal era foi momento " +
-    "maiúscula minúscula",
+    "bem obrigado obrigada favor maiúscula minúscula",
+  leadIns:
+    "nosso nossa tenho acho que eu olha pois senha minha correio eletrónico eletrônico pode podes contactar escrever " +
+    "enviar para olá era foi momento",
+  kinds: "telefone telemóvel celular cliente pedido reserva postal",
   times: {
     hour: "horas hora h",
     half: "meia",

@@ -62,9 +62,11 @@ export const spanish: Vocabulary = {
   spelledAs: "de, como, como en",
   fillers:
     "un una y mi nombre es me llamo soy el la lo número código pin dirección correo email mail e fecha nacimiento nací sí " +
-    "pues bueno vale gracias favor habla nuestro nuestra tengo creo que a ver ya bien clave contraseña electrónico puede " +
-    "puedes contactarme escribir escribirme enviar en hola teléfono móvil cliente pedido reserva postal era fue momento " +
-    "digo mayúscula minúscula yo está son",
+    "pues bueno vale gracias favor habla mayúscula minúscula",
+  leadIns:
+    "nuestro nuestra tengo creo que a ver ya bien clave contraseña electrónico puede puedes contactarme escribir " +
+    "escribirme enviar en hola era fue momento digo yo está",
+  kinds: "teléfono móvil cliente pedido reserva postal",
   times: {
     hour: "horas hora h",
     half: "media",

@@ -49,9 +49,11 @@ export const swedish: Vocabulary = {
   spelledAs: "som i, som, för",
   fillers:
     "en ett och mitt namn är jag heter det den numret nummer kod koden pin adress email mail e datum född ja alltså okej " +
-    "tack min vår vårt tror har hade då så va mejl mejladress epost e-post nå mig på du kan skicka till hej telefon " +
-    "telefonnummer kundnummer ordernummer bokningsnummer postnummer lösenord var ögonblick siffror pinkod pinkoden " +
-    "personnummer",
+    "tack",
+  leadIns:
+    "min vår vårt tror har hade då så va mejl mejladress epost e-post nå mig på du kan skicka till hej telefonnummer " +
+    "kundnummer ordernummer bokningsnummer postnummer lösenord var ögonblick siffror pinkod pinkoden personnummer",
+  kinds: "telefon",
   times: {
     hour: "klockan kl",
     half: "halv",

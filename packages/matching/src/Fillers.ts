@@ -1,0 +1,74 @@
+import { fillers, hesitations, kinds, leadIns } from "./Lexicon.ts"
+import type { AnswerWord, Reading } from "./Reading.ts"
+
+/** Consecutive words of those that may be taken, which together are this text; none when there are none. */
+export const wordsThatAre = (
+  text: string,
+  words: ReadonlyArray<AnswerWord>,
+  mayTake: (word: AnswerWord) => boolean
+): ReadonlyArray<AnswerWord> => {
+  for (let start = 0; start < words.length; start++) {
+    let length = 0
+    for (let end = start; length < text.length; end++) {
+      const word = words[end]
+      if (word === undefined || !text.startsWith(word.plain, length) || !mayTake(word)) break
+      length += word.plain.length
+      if (length === text.length) return words.slice(start, end + 1)
+    }
+  }
+  return []
+}
+
+/**
+ * Whether a spelled word only repeats words before it or after it: "Jansen, j a n s e n". Those beside digits are parts of a
+ * code.
+ */
+const repeatsName = ({ besideDigits, plain, spelled }: AnswerWord, words: ReadonlyArray<AnswerWord>): boolean =>
+  spelled && plain.length > 1 && !besideDigits && wordsThatAre(plain, words, isSaidWhole).length > 0
+
+const isSaidWhole = ({ besideDigits, spelled }: AnswerWord): boolean => !spelled && !besideDigits
+
+/** Whether the word is no part of an answer of any kind. */
+const isAlwaysFiller = ({ plain, spelled, written }: AnswerWord): boolean =>
+  !spelled && !written && (fillers.has(plain) || hesitations.has(plain))
+
+/** Whether the word may be said before a number or an address, and is no part of it. */
+const maySayBefore = ({ plain, spelled, written }: AnswerWord): boolean =>
+  !spelled && !written && (leadIns.has(plain) || kinds.has(plain))
+
+/**
+ * The words before a number, a date or an address that are no part of it: those in a row with nothing else that begins
+ * the text or ends at digits. What kind of number it is counts where nothing else is said.
+ */
+const wordsBefore = (parts: Reading["parts"]): ReadonlySet<AnswerWord> => {
+  const found = new Set<AnswerWord>()
+  let row: Array<AnswerWord> = []
+  let begins = true
+  const end = (isBeforeDigits: boolean, isAfterDigits: boolean) => {
+    if (begins || (isBeforeDigits && !isAfterDigits)) {
+      for (const word of row) if (row.length > 1 || !kinds.has(word.plain)) found.add(word)
+    }
+    row = []
+  }
+  let isAfterDigits = false
+  for (const part of parts) {
+    if (typeof part === "object" && (isAlwaysFiller(part) || maySayBefore(part))) row.push(part)
+    else {
+      const isNumber = typeof part !== "object"
+      end(isNumber, isAfterDigits)
+      begins = false
+      isAfterDigits = isNumber
+    }
+  }
+  return found
+}
+
+/** The parts of a text, with the words marked that are no part of the answer. `hasNumber`: or an address. */
+export const withFillers = (parts: Reading["parts"], hasNumber: boolean): Reading["parts"] => {
+  const words = parts.filter((part) => typeof part === "object")
+  const before = hasNumber ? wordsBefore(parts) : new Set()
+  return parts.map((part) => {
+    if (typeof part !== "object") return part
+    return { ...part, filler: isAlwaysFiller(part) || before.has(part) || repeatsName(part, words) }
+  })
+}
