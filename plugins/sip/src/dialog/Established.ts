@@ -50,6 +50,8 @@ export interface Established {
   readonly sdp: Uint8Array
   /** A request of ours to refresh the session is in flight. */
   readonly isRefreshing: boolean
+  /** How often it was repeated with the longer interval of a 422 (RFC 4028, 7.3). */
+  readonly lengthened: number
   /** Hang up once our 2xx is acknowledged (RFC 3261, 15). */
   readonly hangsUp: boolean
   readonly requests: number
@@ -67,6 +69,7 @@ export type Base = Omit<
   | "refer"
   | "ack"
   | "isRefreshing"
+  | "lengthened"
   | "hangsUp"
   | "requests"
   | "ownsCallId"
@@ -88,7 +91,14 @@ export const withSession = (
     : { ...is, timer, timers: { ...timers, session: now + SessionTimer.dueMs(timer) } }
 }
 
-const initial = { offered: undefined, refer: undefined, isRefreshing: false, hangsUp: false, requests: 0 }
+const initial = {
+  offered: undefined,
+  refer: undefined,
+  isRefreshing: false,
+  lengthened: 0,
+  hangsUp: false,
+  requests: 0
+}
 
 /** The call after our 2xx to its INVITE, which is repeated until the ACK (RFC 3261, 13.3.1.4). */
 export const answered = (base: Base, key: string, response: Response, now: number): Established => {

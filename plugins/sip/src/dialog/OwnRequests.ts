@@ -8,7 +8,7 @@ import { event } from "./Output.ts"
 import * as SessionTimer from "./SessionTimer.ts"
 
 const refreshedBy = (is: Established, sent: Request, response: Response, now: number): Step => {
-  const next = { ...is, isRefreshing: false, dialog: Dialog.refreshed(is.dialog, response) }
+  const next = { ...is, isRefreshing: false, lengthened: 0, dialog: Dialog.refreshed(is.dialog, response) }
   const timer = SessionTimer.agreed(response) ?? is.timer
   const refreshed = withSession(next, timer, now)
   if (sent.method !== "INVITE") return [refreshed, none]
@@ -25,6 +25,9 @@ const again = (is: Established, request: Request): Step => {
   const id = `${request.method}-${is.requests}`
   return [{ ...is, dialog, requests: is.requests + 1 }, [{ _tag: "Request", id, request }]]
 }
+
+/** How often a request is repeated at once with the longer interval of a 422. */
+const maxLengthened = 3
 
 /** A response to a request of ours in the call. */
 export const response = (is: Established, sent: Request, received: Response, now: number): Step => {
@@ -55,11 +58,17 @@ export const response = (is: Established, sent: Request, received: Response, now
   if (sent.method === "INFO") return [is, [event({ _tag: "DigitAnswered" })]]
   if (!isRefresh) return [is, none]
   const longer = SessionTimer.lengthened(sent, received, is.dialog.localNumber + 1)
-  if (longer !== undefined) return again({ ...is, minSe: Math.max(is.minSe, SessionTimer.leastIn(received)) }, longer)
+  if (longer !== undefined && is.lengthened < maxLengthened) {
+    const minSe = Math.max(is.minSe, SessionTimer.leastIn(received))
+    return again({ ...is, minSe, lengthened: is.lengthened + 1 }, longer)
+  }
   // Another try before the session expires.
   const againMs = status === 491 ? pauseMs(is.ownsCallId, is.salt, now) : undefined
   const refused = sent.method === "INVITE" ? [event({ _tag: "OfferRefused", againMs })] : none
-  return [{ ...is, isRefreshing: false, timers: { ...is.timers, session: now + (againMs ?? 10_000) } }, refused]
+  return [
+    { ...is, isRefreshing: false, lengthened: 0, timers: { ...is.timers, session: now + (againMs ?? 10_000) } },
+    refused
+  ]
 }
 
 /** No response came to a request of ours in the call. */

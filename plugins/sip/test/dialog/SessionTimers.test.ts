@@ -90,4 +90,25 @@ describe("A call", () => {
     expect(invites().length).toBe(count)
     expect(caller.events.at(-1)?.[1]).toEqual({ _tag: "OfferRefused", againMs: undefined })
   })
+
+  it("repeats a refresh three times at once for a peer that raises Min-SE in each 422, and again after 10 s", () => {
+    const { callee, caller, network } = connected()
+    const updates = () =>
+      network.messages.filter((each): each is Message.Request => each._tag === "Request" && each.method === "UPDATE")
+    network.fate = (message) => (message._tag === "Request" && message.method === "UPDATE" ? [] : [1])
+    network.runUntil(900_500)
+    let least = 1800
+    const numbers = () => [...new Set(updates().map((each) => Message.cseq(each)?.number))]
+    const refuse = () => {
+      const sent = updates().at(-1)
+      if (sent === undefined) throw new Error("no UPDATE")
+      const headers = [{ name: "min-se", value: String(++least) }]
+      network.inject(serialize(Dialog.respond(sent, 422, "R", "", { headers })), callee.address, caller.address)
+      network.run(50)
+    }
+    for (let round = 0; round < 10; round++) refuse()
+    expect(numbers()).toHaveLength(4)
+    network.run(10_000)
+    expect(numbers()).toHaveLength(5)
+  })
 })
