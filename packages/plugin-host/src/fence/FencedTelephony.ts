@@ -19,7 +19,7 @@ import { fencedMessaging } from "./FencedMessaging.ts"
 import { fencedRoute, type LogFault } from "./FencedRoute.ts"
 import { checkDeadline, fencedHealth } from "./HealthCheck.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
-import { problemOf } from "./Shapes.ts"
+import { is, problemOf } from "./Shapes.ts"
 import { callLeg, dialOutcome, earlyMedia, incomingCall, route } from "./TelephonyShapes.ts"
 
 type Service = Context.Tag.Service<Telephony>
@@ -99,15 +99,22 @@ const fencedIncomingCall = (network: Network, call: IncomingCall, log: LogFault,
 }
 
 /**
- * What a network gets to report the progress of a call with. Nothing passes after `end`. Invalid early media is dropped,
- * with one line in the log: the call does not need it.
+ * What a network gets to report the progress of a call with. Nothing passes after `end`. An invalid id or early media is
+ * dropped, each with one line in the log: the call does not need it.
  */
 const fencedProgress = (id: string, progress: DialProgress, log: (message: string) => void) => {
   let live = true
-  let isLogged = false
+  const logged = new Set<string>()
+  const dropped = (what: string, problem: string): void => {
+    if (!logged.has(what)) log(`telephony ${id}: ${what} is dropped: ${problem}`)
+    logged.add(what)
+  }
   const fenced: DialProgress = {
     onPlaced: (carrierCallId) => {
-      if (live && typeof carrierCallId === "string") progress.onPlaced?.(carrierCallId)
+      if (!live) return
+      const problem = is("it", "string", carrierCallId)
+      if (problem === undefined) return progress.onPlaced?.(carrierCallId)
+      dropped("the carrier's id of a call", problem)
     },
     onRinging: () => {
       if (live) progress.onRinging?.()
@@ -116,8 +123,7 @@ const fencedProgress = (id: string, progress: DialProgress, log: (message: strin
       if (!live) return
       const problem = problemOf(earlyMedia, { payload, format })
       if (problem === undefined) return progress.onEarlyMedia?.(payload, format)
-      if (!isLogged) log(`telephony ${id}: early media is dropped: ${problem}`)
-      isLogged = true
+      dropped("early media", problem)
     }
   }
   return {

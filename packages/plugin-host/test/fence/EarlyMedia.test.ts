@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { type AudioFormat, mulaw8k } from "@svc/providers/Audio"
 import { type CallLeg, DialFailed, type DialProgress, type Outbound } from "@svc/providers/Telephony"
-import { Deferred, Effect, Fiber, TestClock } from "effect"
+import { Deferred, Effect, Fiber, HashMap, Logger, Option, TestClock } from "effect"
 import { describe } from "vitest"
 import { fencedTelephony } from "../../src/fence/FencedTelephony.ts"
 import { invalid } from "../fixtures/Invalid.ts"
@@ -94,4 +94,27 @@ describe("early media", () => {
       expect(heard).toEqual([])
     })
   )
+
+  it.effect("that is invalid is logged once for a call with its call_id, and so is an invalid carrierCallId", () => {
+    const lines: Array<readonly [string, unknown]> = []
+    const logger = Logger.make(({ annotations, message }) => {
+      lines.push([String(message), Option.getOrUndefined(HashMap.get(annotations, "call_id"))])
+    })
+    return Effect.gen(function* () {
+      const { dialled } = yield* dialling((_, progress) =>
+        Effect.sync(() => {
+          for (const _ of [1, 2]) {
+            progress?.onPlaced?.(invalid<string>(7))
+            progress?.onEarlyMedia?.(invalid("abc"), mulaw8k)
+          }
+          return leg
+        })
+      )
+      yield* dialled
+      expect(lines).toEqual([
+        ["telephony net: the carrier's id of a call is dropped: it must be a string, not a number", "call_1"],
+        ["telephony net: early media is dropped: early media must be a Uint8Array, not a string", "call_1"]
+      ])
+    }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+  })
 })
