@@ -252,7 +252,7 @@ export class SipCall {
         this.events.emit({ _tag: "Dtmf", digit: event.digit, source: "signaling" })
         return
       case "Transfer":
-        this.#onTransfer({ ...event, reason: Transfer.reasonOf(event.status, event.reason) })
+        this.#onTransfer({ ...event, reason: Transfer.reasonOf(event) })
         return
       case "Ended":
         this.#ended(event.ending)

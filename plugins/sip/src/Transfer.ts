@@ -1,4 +1,5 @@
 import type { CallEvent, TransferState } from "@svc/providers/Telephony"
+import type { CallEvent as DialogEvent } from "./dialog/Output.ts"
 
 /** The state of a transfer for a status of the call to its destination: the same as for calls that we place. */
 export const failureOf = (status: number): Exclude<TransferState, "ringing" | "completed"> => {
@@ -26,12 +27,13 @@ export interface Report {
   readonly from: "refer" | "notify"
 }
 
-/** What the dialog says when the reports end without a result: its status was sent by nobody. */
-const noResult = "the transfer ended without a result"
-
-/** What the peer said, for people: `403 Forbidden`. */
-export const reasonOf = (status: number, reason: string): string =>
-  reason === noResult ? reason : `${status} ${reason}`.trim()
+/** What an event of the dialog says, for people: `403 Forbidden`. A status that the peer did not send is left out. */
+export const reasonOf = ({
+  isReported,
+  reason,
+  status
+}: Pick<Extract<DialogEvent, { readonly _tag: "Transfer" }>, "isReported" | "reason" | "status">): string =>
+  isReported ? `${status} ${reason}`.trim() : reason
 
 /** What a status means. `done`: the transfer is over. `refused`: the peer does not transfer, and nothing was called. */
 export const step = (

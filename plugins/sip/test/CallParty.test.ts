@@ -129,6 +129,16 @@ describe("statuses", () => {
   })
 })
 
+describe("Transfer.reasonOf", () => {
+  it("has the status that the peer has sent, and no other", () => {
+    expect(Transfer.reasonOf({ status: 403, reason: "Forbidden", isReported: true })).toBe("403 Forbidden")
+    expect(Transfer.reasonOf({ status: 403, reason: "", isReported: true })).toBe("403")
+    expect(Transfer.reasonOf({ status: 408, reason: "no response to REFER: timeout", isReported: false })).toBe(
+      "no response to REFER: timeout"
+    )
+  })
+})
+
 describe("Transfer.step", () => {
   const run = (steps: ReadonlyArray<readonly [number, "refer" | "notify"]>, isFallback = true) => {
     let transfer: Transfer.Transfer | "done" = Transfer.started

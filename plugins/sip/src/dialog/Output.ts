@@ -38,8 +38,17 @@ export type CallEvent =
   | { readonly _tag: "DigitAnswered" }
   /** The peer has answered a probe. */
   | { readonly _tag: "Alive" }
-  /** A response to our REFER, or its NOTIFY: the status of the transfer. */
-  | { readonly _tag: "Transfer"; readonly status: number; readonly reason: string; readonly from: "refer" | "notify" }
+  /**
+   * A response to our REFER, or its NOTIFY: the status of the transfer. `isReported`: the peer has sent it; else it is
+   * the one that the lack of a response or of a result amounts to.
+   */
+  | {
+      readonly _tag: "Transfer"
+      readonly status: number
+      readonly reason: string
+      readonly from: "refer" | "notify"
+      readonly isReported: boolean
+    }
   | { readonly _tag: "Ended"; readonly ending: Ending }
 
 /** What a call requests, in order. */

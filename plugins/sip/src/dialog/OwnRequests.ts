@@ -44,7 +44,7 @@ export const response = (is: Established, sent: Request, received: Response, now
   if (sent.method === "BYE") return end(is, none, { cause: "local" })
   if (sent.method === "REFER") {
     const next = status < 300 ? is : { ...is, refer: undefined }
-    return [next, [event({ _tag: "Transfer", status, reason: received.reason, from: "refer" })]]
+    return [next, [event({ _tag: "Transfer", status, reason: received.reason, from: "refer", isReported: true })]]
   }
   // Of a provisional response to our INVITE, which has been answered since.
   if (sent.method === "PRACK") return [is, none]
@@ -76,7 +76,11 @@ export const failed = (is: Established, sent: Request, reason: string): Step => 
   if (is.state === "ended") return [is, none]
   if (sent.method === "BYE") return end(is, none, { cause: "local" })
   if (sent.method === "REFER") {
-    return [{ ...is, refer: undefined }, [event({ _tag: "Transfer", status: 408, reason, from: "refer" })]]
+    const text = `no response to REFER: ${reason}`
+    return [
+      { ...is, refer: undefined },
+      [event({ _tag: "Transfer", status: 408, reason: text, from: "refer", isReported: false })]
+    ]
   }
   if (sent.method === "PRACK") return [is, none]
   return end(is, none, { cause: "failed", code: "408", reason: `no response to ${sent.method}: ${reason}` })

@@ -4,7 +4,7 @@ import { without } from "../transaction/Timing.ts"
 import * as Dialog from "./Dialog.ts"
 import { contactHeaders, type Established, end, hangUp, none, reply, type Step, withSession } from "./Established.ts"
 import { digitOf } from "./InfoDigit.ts"
-import { event } from "./Output.ts"
+import { type CallEvent, event } from "./Output.ts"
 import * as SessionTimer from "./SessionTimer.ts"
 
 /** The Q.850 cause or SIP status that a BYE gives in Reason (RFC 3326). */
@@ -45,11 +45,15 @@ const isTerminated = (request: Request): boolean =>
  * The status of a transfer in a NOTIFY. A subscription that ends without a final status has no result any more (RFC 3515,
  * 2.4.7): the transfer has failed.
  */
-const transferIn = (request: Request): { readonly status: number; readonly reason: string } | undefined => {
+const transferIn = (
+  request: Request
+): Pick<Extract<CallEvent, { readonly _tag: "Transfer" }>, "status" | "reason" | "isReported"> | undefined => {
   const fragment = /^SIP\/2\.0 (\d{3}) ?([^\r\n]*)/.exec(Buffer.from(request.body).toString("utf8"))
   const status = Number(fragment?.[1] ?? 100)
-  if (isTerminated(request) && status < 200) return { status: 500, reason: "the transfer ended without a result" }
-  return fragment === null ? undefined : { status, reason: fragment[2] ?? "" }
+  if (isTerminated(request) && status < 200) {
+    return { status: 500, reason: "the transfer ended without a result", isReported: false }
+  }
+  return fragment === null ? undefined : { status, reason: fragment[2] ?? "", isReported: true }
 }
 
 const notified = (is: Established, key: string, request: Request): Step => {

@@ -7,7 +7,13 @@ describe("A call", () => {
     const { callee, caller, network } = connected()
     command(network, callee, { _tag: "Refer", target: "sip:+4940@192.0.2.10", by: "sip:+4930@192.0.2.20" })
     network.run(50)
-    expect(callee.events.at(-1)?.[1]).toEqual({ _tag: "Transfer", status: 603, reason: "Decline", from: "refer" })
+    expect(callee.events.at(-1)?.[1]).toEqual({
+      _tag: "Transfer",
+      status: 603,
+      reason: "Decline",
+      from: "refer",
+      isReported: true
+    })
     network.fate = (message) => (message._tag === "Request" && message.method === "REFER" ? [] : [1])
     command(network, callee, { _tag: "Refer", target: "sip:+4940@192.0.2.10", by: "sip:+4930@192.0.2.20" })
     const fragment = (line: string) => ({
@@ -22,8 +28,19 @@ describe("A call", () => {
     injected(network, fragment("SIP/2.0 200 OK"), caller, callee, "61 NOTIFY")
     network.run(50)
     expect(callee.events.slice(-2).map(([, event]) => event)).toMatchObject([
-      { _tag: "Transfer", status: 180, from: "notify" },
-      { _tag: "Transfer", status: 200, from: "notify" }
+      { _tag: "Transfer", status: 180, from: "notify", isReported: true },
+      { _tag: "Transfer", status: 200, from: "notify", isReported: true }
+    ])
+  })
+
+  it("marks the 408 of a REFER that got no response as not reported", () => {
+    const { callee, network } = connected()
+    network.fate = (message) => (message._tag === "Request" && message.method === "REFER" ? [] : [1])
+    command(network, callee, { _tag: "Refer", target: "sip:+4940@192.0.2.10", by: "sip:+4930@192.0.2.20" })
+    network.run(33_000)
+    const reason = "no response to REFER: timeout"
+    expect(callee.events.map(([, event]) => event).filter(({ _tag }) => _tag === "Transfer")).toEqual([
+      { _tag: "Transfer", status: 408, reason, from: "refer", isReported: false }
     ])
   })
 
@@ -43,6 +60,7 @@ describe("A call", () => {
         return last(network, "NOTIFY")
       }
       const transfers = () => callee.events.flatMap(([, event]) => (event._tag === "Transfer" ? [event.status] : []))
+      const reported = () => callee.events.map(([, event]) => event._tag === "Transfer" && event.isReported)
       expect(notify(60, "active;expires=60")).toMatchObject({ status: 481 })
       expect(transfers()).toEqual([])
       command(network, callee, { _tag: "Refer", target: "sip:+4940@192.0.2.10", by: "sip:+4930@192.0.2.20" })
@@ -51,7 +69,7 @@ describe("A call", () => {
       notify(62, "active;expires=60")
       expect(transfers().filter((status) => status >= 200)).toEqual([])
       expect(notify(63, "terminated;reason=noresource")).toMatchObject({ status: 200 })
-      expect(transfers().at(-1)).toBe(500)
+      expect([transfers().at(-1), reported().at(-1)]).toEqual([500, false])
       expect(notify(64, "terminated;reason=noresource")).toMatchObject({ status: 481 })
     }
   })
