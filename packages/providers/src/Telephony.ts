@@ -183,11 +183,11 @@ export interface OutgoingCall {
   readonly formats: ReadonlyArray<AudioFormat>
 }
 
-/** What the network tells while a phone rings. The methods are synchronous. */
+/** What the network reports while a phone rings. The methods are synchronous. */
 export interface DialProgress {
   /**
    * The call is on its way, with this id of the carrier, as in {@link CallLeg.carrierCallId}: the record of a call that is
-   * not answered has it. Told again when another route is tried.
+   * not answered has it. Called again when another route is tried.
    */
   readonly onPlaced?: (carrierCallId: string) => void
   /** The phone begins to ring. */

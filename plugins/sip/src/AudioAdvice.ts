@@ -26,7 +26,7 @@ export const obstacleText = (obstacle: Obstacle, { codecs, encryption }: OwnAudi
     case "Malformed":
       return "a session description that cannot be read"
     case "NoAudio":
-      return obstacle.types.length === 0 ? "no audio" : `no audio, only ${obstacle.types.join(", ")}`
+      return `no audio, only ${obstacle.types.join(", ")}`
     case "NoPort":
       return "audio with port 0, which means none"
     case "Profile":

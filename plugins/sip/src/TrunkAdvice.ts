@@ -36,7 +36,7 @@ export const advised = (text: string, advice: string | undefined): string =>
 
 /**
  * Why a call failed, for people, with the status of the trunk first, by which docs/sip.md explains it. None came from a trunk
- * that was not reached; an answer of no use has what `why` says.
+ * that was not reached; an answer that cannot be used has what `why` says.
  */
 export const failureText = (
   { variable }: Pick<Trunk, "variable">,

@@ -183,7 +183,7 @@ describe("A call with a host name in its session description", () => {
 })
 
 describe("failureText", () => {
-  it("has the status of the trunk first, and for an answer of no use what it has", () => {
+  it("has the status of the trunk first, and for an answer that cannot be used what it has", () => {
     const trunk = { variable: "SVC_SIP_TRUNK" }
     expect(failureText(trunk, 403, "Forbidden", false)).toBe("403 Forbidden")
     expect(failureText(trunk, 503, "", false)).toBe("503 from the trunk")

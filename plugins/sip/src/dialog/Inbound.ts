@@ -47,7 +47,10 @@ export type Step = readonly [Next, ReadonlyArray<Output>]
 export type Command =
   /** `sdp`: our offer, which is sent where `ringsWithOffer`. */
   | { readonly _tag: "Ring"; readonly sdp?: Uint8Array }
-  /** `sdp`: that of `Ring`, where it was sent. `account`: what the caller's trunk knows us by, for its challenges to requests of ours. */
+  /**
+   * `sdp`: that of `Ring`, where it was sent. `account`: what the caller's trunk knows us by, for its challenges to
+   * requests of ours.
+   */
   | { readonly _tag: "Answer"; readonly sdp: Uint8Array; readonly account?: Account | undefined }
   /** `warning`: the value of Warning (RFC 3261, 20.43). */
   | { readonly _tag: "Reject"; readonly status: number; readonly reason: string; readonly warning?: string }
@@ -145,8 +148,8 @@ const rackOf = ({ invite, reliable }: Inbound): string | undefined =>
   reliable === undefined ? undefined : `${reliable.number} ${Message.cseq(invite)?.number} INVITE`
 
 /**
- * Answers the call. While a 180 with an offer has no PRACK, the 200 waits for that (RFC 3262, 5); then it has no description,
- * since the offer is answered.
+ * Answers the call. While a 180 with an offer has no PRACK, the 200 waits for that (RFC 3262, 5); then it has no
+ * description, since the offer is answered.
  */
 const answer = (is: Inbound, sdp: Uint8Array, account: Account | undefined, now: number): Step => {
   if (is.early?.isAnswered === false) return stays({ ...is, accepting: { account } })
@@ -257,7 +260,10 @@ export const request = (is: Inbound, received: Request, key: string, cancels: bo
   }
 }
 
-/** A timer is due: the call was not answered in time, the invitation has expired, or the reliable response is repeated, or given up (RFC 3262, 3). */
+/**
+ * A timer is due: the call was not answered in time, the invitation has expired, or the reliable response is repeated,
+ * or given up (RFC 3262, 3).
+ */
 export const fire = (is: Inbound, timer: string, now: number): Step => {
   const rest = { ...is, timers: without(is.timers, timer) }
   const { reliable } = is

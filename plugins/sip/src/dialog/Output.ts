@@ -15,7 +15,7 @@ export type CallEvent =
   | { readonly _tag: "Answered"; readonly sdp: Uint8Array; readonly headers: Headers }
   /**
    * Our call was not answered. `isUnreached`: no response came at all; the status is the one that this amounts to. A status
-   * of 200 to 299: it was answered, and the answer, which has what `reason` says, is of no use.
+   * of 200 to 299: it was answered, and the answer, which has what `reason` says, cannot be used.
    */
   | { readonly _tag: "Refused"; readonly status: number; readonly reason: string; readonly isUnreached?: boolean }
   /** The caller hung up before our answer. */

@@ -1,7 +1,6 @@
-import { BlockList, isIP } from "node:net"
+import { isIP } from "node:net"
 import { networkInterfaces } from "node:os"
-
-const familyOf = (address: string): "ipv4" | "ipv6" => (isIP(address) === 6 ? "ipv6" : "ipv4")
+import { matcher } from "../Cidr.ts"
 
 /** Whether an address is one of all interfaces. */
 export const isUnspecified = (address: string): boolean => address === "0.0.0.0" || address === "::"
@@ -15,13 +14,7 @@ export const addressFor = (peer: string): string | undefined => {
   const own = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .filter((each) => each.family === family && !each.address.startsWith("fe80:"))
-  const near = own.find(({ address, cidr }) => {
-    const bits = Number(cidr?.split("/")[1] ?? Number.NaN)
-    if (!Number.isInteger(bits) || isIP(peer) === 0) return false
-    const list = new BlockList()
-    list.addSubnet(address, bits, familyOf(address))
-    return list.check(peer, familyOf(peer))
-  })
+  const near = own.find(({ cidr }) => cidr !== null && matcher([cidr])(peer))
   return (near ?? own.find(({ internal }) => !internal) ?? own[0])?.address
 }
 
