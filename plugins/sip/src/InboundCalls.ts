@@ -12,6 +12,7 @@ import type { CallEvent } from "./dialog/Output.ts"
 import { EarlyOffer } from "./EarlyOffer.ts"
 import type { Request } from "./message/Message.ts"
 import * as Uri from "./message/Uri.ts"
+import { familyOf } from "./rtp/MediaAddress.ts"
 import { SipCall } from "./SipCall.ts"
 import * as Description from "./sdp/Description.ts"
 import * as Negotiation from "./sdp/Negotiation.ts"
@@ -67,10 +68,16 @@ export const take = (
     command({ _tag: "Reject", status: 488, reason: "Not Acceptable Here", warning: warningOf(obstacle) })
     return
   }
-  /** Ours in session descriptions: of the family of the offer, which may be another than that of the signaling. */
+  /**
+   * Ours in session descriptions: the one that the signaling reaches, since the address in the offer of a phone behind NAT
+   * may be that of a network of ours. The offer counts only where its family is another than that of the signaling.
+   */
   const addressOfMedia = (): string => {
-    const own = signaling.addressFor(possible?.remote?.address ?? peer.address)
-    return isUnspecified(own) ? signaling.addressFor(peer.address) : own
+    const reached = signaling.addressFor(peer.address)
+    const offeredAddress = possible?.remote?.address
+    if (offeredAddress === undefined || familyOf(offeredAddress) === familyOf(peer.address)) return reached
+    const own = signaling.addressFor(offeredAddress)
+    return isUnspecified(own) ? reached : own
   }
 
   const canceled = Deferred.unsafeMake<void>(FiberId.none)
