@@ -1,6 +1,6 @@
 import type { AudioFormat } from "@svc/providers/Audio"
 import { LegEvents } from "@svc/providers/LegEvents"
-import { CallGone, type IncomingCall } from "@svc/providers/Telephony"
+import { CallGone, type CallLeg, type IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId } from "effect"
 import { obstacleText } from "./AudioAdvice.ts"
 import { type CallContext, callOptions } from "./CallContext.ts"
@@ -41,8 +41,29 @@ const userOf = (text: string): string | undefined => {
   return uri?._tag === "Sip" ? uri.user : undefined
 }
 
-/** The end of a call that was answered while its 200 waited for a PRACK. */
-const gone = (reason: string): CallEvent => ({ _tag: "Ended", ending: { cause: "failed", reason } })
+/** The end of a call that the engine has answered while its 200 waited for a PRACK. */
+const endedBeforeAck = ({
+  isByCaller,
+  reason
+}: Extract<CallEvent, { readonly _tag: "Canceled" }>): Extract<CallEvent, { readonly _tag: "Ended" }> => ({
+  _tag: "Ended",
+  ending: { cause: isByCaller ? "hangup" : "failed", reason }
+})
+
+/** The leg of a call that has failed before its answer: a leg without audio, which is over already. */
+const failedLeg = (format: AudioFormat, carrierCallId: string, reason: string): CallLeg => {
+  const events = new LegEvents()
+  events.emit({ _tag: "Ended", cause: "failed", reason })
+  return {
+    format,
+    carrierCallId,
+    listen: events.listen,
+    send: () => {},
+    mark: () => {},
+    clear: () => {},
+    hangup: () => {}
+  }
+}
 
 /** Takes an INVITE: gives the call to the engine, or refuses it when no audio is possible. */
 export const take = (
@@ -53,6 +74,8 @@ export const take = (
   const { codecs, listeners, media, signaling } = context
   const command = (given: Inbound.Command): void =>
     signaling.perform(signaling.agent.command(call, given, signaling.now()))
+  const warnRefused = (why: string): void =>
+    context.log.warning(`SIP: a call from ${peer.address} was refused with 488, because ${why}`)
   const offered = offerOf(request)
   if (offered === "malformed") {
     command({ _tag: "Reject", status: 400, reason: "Malformed session description" })
@@ -63,8 +86,7 @@ export const take = (
   const possible = offered === "none" ? undefined : Negotiation.agree(offered, wanted)
   if (offered !== "none" && possible === undefined) {
     const obstacle = obstacleIn(offered, wanted)
-    const why = obstacleText(obstacle, { codecs, encryption })
-    context.log.warning(`SIP: a call from ${peer.address} was refused with 488, because it offers ${why}`)
+    warnRefused(`it offers ${obstacleText(obstacle, { codecs, encryption })}`)
     command({ _tag: "Reject", status: 488, reason: "Not Acceptable Here", warning: warningOf(obstacle) })
     return
   }
@@ -85,19 +107,25 @@ export const take = (
   let sipCall: SipCall | undefined
   let early: Array<CallEvent> = []
   let earlyOffer: EarlyOffer | undefined
-  const finish = (): void => {
+  /** Why the call has failed before the engine answered it. */
+  let failure: string | undefined
+  /** `reason`: the call has failed, which the engine sees when it answers; undefined: the caller hung up. */
+  const finish = (reason?: string): void => {
     if (state === "over") return
     state = "over"
+    failure = reason
     earlyOffer?.close()
-    Deferred.unsafeDone(canceled, Effect.void)
+    if (reason === undefined) Deferred.unsafeDone(canceled, Effect.void)
   }
   listeners.set(call, (event) => {
     if (event._tag === "Canceled" || event._tag === "Ended") listeners.delete(call)
-    if (event._tag === "EarlyAnswered") onEarlyAnswer(event.sdp)
-    else if (sipCall !== undefined) sipCall.on(event._tag === "Canceled" ? gone(event.reason) : event)
-    else if (event._tag === "Canceled" || event._tag === "Ended") finish()
+    if (sipCall !== undefined) sipCall.on(event._tag === "Canceled" ? endedBeforeAck(event) : event)
+    else if (event._tag === "EarlyAnswered") onEarlyAnswer(event.sdp)
+    else if (event._tag === "Canceled") finish(event.isByCaller ? undefined : event.reason)
+    else if (event._tag === "Ended") finish()
     else early = [...early, event].slice(-16)
   })
+  const callId = signaling.agent.callId(call) ?? call
   const trunk = context.trunkAt(peer.address, userOf(request.uri))
   const user = calledOf(request, trunk?.account?.username)
 
@@ -119,6 +147,20 @@ export const take = (
     listeners.delete(call)
     command({ _tag: "Reject", status, reason, ...(warning === undefined ? {} : { warning }) })
   }
+
+  /** Refuses the call for its session description. */
+  const refuse = (why: string, warning: string | undefined): void => {
+    if (state !== "offered" && state !== "answering") return
+    warnRefused(why)
+    reject(488, "Not Acceptable Here", warning)
+    failure = why
+  }
+
+  /** What the engine gets for a call that is over before its answer. */
+  const over = ([format]: ReadonlyArray<AudioFormat>): Effect.Effect<CallLeg, CallGone> =>
+    failure === undefined || format === undefined
+      ? new CallGone({ reason: failure ?? "the caller hung up" })
+      : Effect.succeed(failedLeg(format, callId, failure))
 
   const openAudio = (usable: ReadonlyArray<Codec>, codec: Codec, emit: LegEvents["emit"]) =>
     CallMedia.open(media, emit, {
@@ -146,21 +188,18 @@ export const take = (
     )
   }
 
+  /** The answer to our offer came before that of the engine. */
   const onEarlyAnswer = (sdp: Uint8Array): void => {
     const audio = earlyOffer?.audio
     if (audio === undefined || audio.accept(sdp)) return
-    if (sipCall !== undefined) sipCall.on(gone(`the answer in the PRACK has ${audio.obstacleText}`))
-    else {
-      reject(488, "Not Acceptable Here", audio.warning)
-      Deferred.unsafeDone(canceled, Effect.void)
-    }
+    refuse(`the answer in the PRACK has ${audio.obstacleText}`, audio.warning)
   }
 
   const isTrusted = context.isTrusted(peer.address)
   const phone = phoneUser === undefined ? undefined : { user: phoneUser, number: context.phones?.numberOf(phoneUser) }
   const { from, name } = callerOf(request, isTrusted, phone)
   offer({
-    id: signaling.agent.callId(call) ?? call,
+    id: callId,
     from,
     ...(name === undefined ? {} : { callerName: name }),
     to: user,
@@ -172,15 +211,19 @@ export const take = (
     },
     answer: ({ formats }) =>
       Effect.gen(function* () {
-        if (state === "over") return yield* new CallGone({ reason: "the caller hung up" })
+        if (state === "over") return yield* over(formats)
         if (state !== "offered") return yield* new CallGone({ reason: "the call is answered already" })
         const usable = chosen(formats)
         // The audio that was offered before has the first codec.
         const [codec] = earlyOffer === undefined ? usable : usable.filter((each) => each === codecs[0])
         if (codec === undefined) {
-          const few = { ...wanted, codecs: codecsOf(formats) }
-          reject(488, "Not Acceptable Here", offered === "none" ? undefined : warningOf(obstacleIn(offered, few)))
-          return yield* new CallGone({ reason: "the caller's phone has none of the audio formats" })
+          if (offered === "none") refuse("our offer has none of the audio formats of the agent", undefined)
+          else {
+            const few = codecsOf(formats)
+            const obstacle = obstacleIn(offered, { ...wanted, codecs: few })
+            refuse(`it offers ${obstacleText(obstacle, { codecs: few, encryption })}`, warningOf(obstacle))
+          }
+          return yield* over(formats)
         }
         state = "answering"
         const events = earlyOffer?.events ?? new LegEvents()
@@ -191,11 +234,11 @@ export const take = (
         }
         const audio = opened.right
         const sdp = offered === "none" ? (earlyOffer?.sdp ?? audio.offer()) : audio.answer(request.body)
-        // The caller may have hung up while the ports were opened.
+        // The caller may have hung up, or the call failed, while the ports were opened.
         const isOver = (): boolean => state === "over"
         if (isOver() || sdp === undefined) {
           yield* audio.close
-          return yield* new CallGone({ reason: "the caller hung up" })
+          return yield* over(formats)
         }
         state = "answered"
         sipCall = new SipCall(audio, events, callOptions(context, { call, peer: peer.address, trunk, user }))

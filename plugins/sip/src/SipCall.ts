@@ -210,6 +210,11 @@ export class SipCall {
   on(event: CallEvent): void {
     const { command } = this.#options
     switch (event._tag) {
+      case "EarlyAnswered":
+        // The PRACK of our 180 came after our answer.
+        this.#aliveAt = this.#options.now()
+        this.#onAnswer(event.sdp, "PRACK")
+        return
       case "Confirmed":
         this.#aliveAt = this.#options.now()
         this.#media.acknowledged()
@@ -217,8 +222,7 @@ export class SipCall {
         if (this.#media.agreed !== undefined && (event.sdp === undefined || !this.#isAsked)) return
         this.#isAsked = false
         if (event.sdp === undefined) this.#end("failed", undefined, "the ACK has no answer to our offer")
-        else if (this.#media.accept(event.sdp)) this.#onDirection()
-        else this.#end("failed", undefined, `the answer in the ACK has ${this.#media.obstacleText}`)
+        else this.#onAnswer(event.sdp, "ACK")
         return
       case "Offered": {
         this.#isAsked = event.sdp === undefined
@@ -260,6 +264,12 @@ export class SipCall {
       default:
         return
     }
+  }
+
+  /** Takes the answer to our offer in the 200 or the 180; `method` has it. */
+  #onAnswer(sdp: Uint8Array, method: "ACK" | "PRACK"): void {
+    if (this.#media.accept(sdp)) this.#onDirection()
+    else this.#end("failed", undefined, `the answer in the ${method} has ${this.#media.obstacleText}`)
   }
 
   /** Ends the call at once, such as when the process stops. */

@@ -1,14 +1,15 @@
 import { describe, expect, it } from "@effect/vitest"
 import { legFormats } from "@svc/providers/Audio"
-import { Effect, Fiber, Option, Stream } from "effect"
+import type { CallEvent } from "@svc/providers/Telephony"
+import { Deferred, Effect, Fiber, Option, Stream } from "effect"
 import * as Message from "../src/message/Message.ts"
-import { telephonyOf } from "./PeerCall.ts"
+import { PeerCall, telephonyOf } from "./PeerCall.ts"
 import { scriptedTrunk } from "./ScriptedTrunk.ts"
 
 const type = { name: "content-type", value: "application/sdp" }
 
 const setUp = Effect.gen(function* () {
-  const { port, telephony } = yield* telephonyOf({ rtpPorts: "32700-32799" })
+  const { logged, port, telephony } = yield* telephonyOf({ rtpPorts: "32700-32799" })
   const caller = yield* scriptedTrunk(port)
   const send = (method: string, number: number, to: string, headers: Message.Headers, body = Message.noBody): void =>
     caller.send({
@@ -38,7 +39,11 @@ const setUp = Effect.gen(function* () {
     send("PRACK", 2, Message.header(ringing, "to") ?? "", [rack, type], body)
     return caller.response("PRACK")
   }
-  return { call, caller, prack, ringing }
+  const bye = () => {
+    send("BYE", 2, Message.header(ringing, "to") ?? "", [])
+    return caller.response("BYE")
+  }
+  return { bye, call, caller, logged, prack, ringing }
 })
 
 describe("A caller that requires 100rel and has no offer", () => {
@@ -64,18 +69,69 @@ describe("A caller that requires 100rel and has no offer", () => {
       })
   )
 
-  it.scopedLive("whose answer in PRACK has no codec of ours gets 488 with Warning 305, and the call is over", () =>
+  it.scopedLive(
+    "whose answer in PRACK has no codec of ours gets 488 with Warning 305, and the leg fails with the cause",
+    () =>
+      Effect.gen(function* () {
+        const { call, caller, logged, prack } = yield* setUp
+        yield* prack(Buffer.from(caller.sdp.toString().replace("RTP/AVP 8", "RTP/AVP 18")))
+        const refusal = yield* caller.response("INVITE")
+        expect([refusal.status, Message.header(refusal, "warning")]).toEqual([
+          488,
+          '305 svc "Incompatible media format: G729"'
+        ])
+        expect(logged.map(({ message }) => message).find((each) => each.includes("refused with 488"))).toContain(
+          "from 127.0.0.1 was refused with 488, because the answer in the PRACK has RTP/AVP with G729"
+        )
+        // Only a caller who hangs up has canceled.
+        const canceled = yield* Effect.fork(call.canceled)
+        const { ending } = new PeerCall(yield* call.answer({ callId: "c", formats: legFormats }))
+        expect(ending).toMatchObject({ cause: "failed", reason: expect.stringContaining("G729") })
+        expect(canceled.unsafePoll()).toBeNull()
+      })
+  )
+
+  it.scopedLive("and whose PRACK has no answer gets 400, and the leg fails with the cause", () =>
     Effect.gen(function* () {
       const { call, caller, prack } = yield* setUp
+      yield* prack(Message.noBody)
+      expect(yield* caller.response("INVITE")).toMatchObject({ status: 400 })
+      const { ending } = new PeerCall(yield* call.answer({ callId: "c", formats: legFormats }))
+      expect(ending).toEqual({ _tag: "Ended", cause: "failed", reason: "the PRACK has no answer to our offer" })
+    })
+  )
+
+  it.scopedLive("is put on hold at once by a PRACK that comes after our answer", () =>
+    Effect.gen(function* () {
+      const { call, caller, prack } = yield* setUp
+      const peer = new PeerCall(yield* call.answer({ callId: "c", formats: legFormats }))
+      yield* prack(Buffer.concat([caller.sdp, Buffer.from("a=sendonly\r\n")]))
+      expect(peer.events).toEqual(["Media", "Hold"])
+    })
+  )
+
+  it.scopedLive("fails with the cause when a PRACK after our answer has no codec of ours", () =>
+    Effect.gen(function* () {
+      const { call, caller, prack } = yield* setUp
+      const peer = new PeerCall(yield* call.answer({ callId: "c", formats: legFormats }))
       yield* prack(Buffer.from(caller.sdp.toString().replace("RTP/AVP 8", "RTP/AVP 18")))
-      const refusal = yield* caller.response("INVITE")
-      expect([refusal.status, Message.header(refusal, "warning")]).toEqual([
-        488,
-        '305 svc "Incompatible media format: G729"'
-      ])
-      yield* call.canceled
-      const error = yield* Effect.flip(call.answer({ callId: "c", formats: legFormats }))
-      expect(error._tag).toBe("CallGone")
+      expect(peer.ending).toMatchObject({
+        cause: "failed",
+        reason: expect.stringContaining("the answer in the PRACK has RTP/AVP with G729")
+      })
+    })
+  )
+
+  it.scopedLive("and hangs up after our answer and before its PRACK ends the call as a hang-up", () =>
+    Effect.gen(function* () {
+      const { bye, call } = yield* setUp
+      const ended = yield* Deferred.make<CallEvent>()
+      const leg = yield* call.answer({ callId: "c", formats: legFormats })
+      leg.listen((event) => {
+        if (event._tag === "Ended") Deferred.unsafeDone(ended, Effect.succeed(event))
+      })
+      yield* bye()
+      expect(yield* Deferred.await(ended)).toMatchObject({ cause: "hangup" })
     })
   )
 })

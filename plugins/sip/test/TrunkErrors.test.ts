@@ -175,7 +175,7 @@ describe("A call with a host name in its session description", () => {
         body: Buffer.from(caller.sdp.toString().replace("c=IN IP4 127.0.0.1", "c=IN IP4 localhost"))
       })
       expect(yield* caller.response("INVITE")).toMatchObject({ status: 488 })
-      const line = logged.map(({ message }) => message).find((each) => each.includes("488"))
+      const line = logged.map(({ message }) => message).find((each) => each.includes("refused with 488"))
       expect(line).toContain("audio at localhost, and host names are not supported")
       expect(line).not.toContain("SVC_SIP_CODECS")
     })

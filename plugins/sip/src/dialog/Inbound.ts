@@ -195,16 +195,20 @@ export const command = (is: Inbound, given: Command, now: number): Step => {
   return [over, [refusal(is, given.status, given.reason, warned(given.warning))]]
 }
 
+/** The call is over before our answer, and the caller did not end it. */
+const failed = (reason: string): Output => event({ _tag: "Canceled", reason, isByCaller: false })
+
+/** The caller has ended the call. */
 const canceled = (is: Inbound, reason: string, ...outputs: ReadonlyArray<Output>): Step => [
   over,
-  [...outputs, refusal(is, 487, "Request Terminated"), event({ _tag: "Canceled", reason })]
+  [...outputs, refusal(is, 487, "Request Terminated"), event({ _tag: "Canceled", reason, isByCaller: true })]
 ]
 
 /** Takes the answer to the offer of our 180. A PRACK without one ends the call, as there can be no other answer. */
 const earlyAnswered = (is: Inbound, sdp: Uint8Array | undefined, ok: Output, now: number): Step => {
   if (sdp === undefined || is.early === undefined) {
     const reason = "the PRACK has no answer to our offer"
-    return [over, [ok, refusal(is, 400, "No answer to the offer in PRACK"), event({ _tag: "Canceled", reason })]]
+    return [over, [ok, refusal(is, 400, "No answer to the offer in PRACK"), failed(reason)]]
   }
   const { accepting, early } = is
   const next = { ...is, early: { ...early, isAnswered: true }, accepting: undefined }
@@ -269,12 +273,12 @@ export const fire = (is: Inbound, timer: string, now: number): Step => {
   const { reliable } = is
   if (timer === "unanswered") {
     const reason = `the call was not answered within ${unansweredMs / 1000} s`
-    return [over, [refusal(is, 480, "Temporarily Unavailable"), event({ _tag: "Canceled", reason })]]
+    return [over, [refusal(is, 480, "Temporarily Unavailable"), failed(reason)]]
   }
   if (timer === "expired") return canceled(rest, "the invitation has expired, by Expires of the INVITE")
   if (reliable === undefined) return stays(rest)
   if (timer === "unconfirmed") {
-    return [over, [refusal(is, 504, "Server Time-out"), event({ _tag: "Canceled", reason: "no PRACK came for 180" })]]
+    return [over, [refusal(is, 504, "Server Time-out"), failed("no PRACK came for 180")]]
   }
   const interval = reliable.interval * 2
   return stays(

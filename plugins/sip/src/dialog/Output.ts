@@ -18,8 +18,8 @@ export type CallEvent =
    * of 200 to 299: it was answered, and the answer, which has what `reason` says, cannot be used.
    */
   | { readonly _tag: "Refused"; readonly status: number; readonly reason: string; readonly isUnreached?: boolean }
-  /** The caller hung up before our answer. */
-  | { readonly _tag: "Canceled"; readonly reason: string }
+  /** The call ended before our answer. `isByCaller`: the caller ended it, also by the time limit of the INVITE. */
+  | { readonly _tag: "Canceled"; readonly reason: string; readonly isByCaller: boolean }
   /** The PRACK of our 180 has the answer to the offer in it (RFC 3262, 5). */
   | { readonly _tag: "EarlyAnswered"; readonly sdp: Uint8Array }
   /** Our answer has been acknowledged; with the peer's description when the offer was ours. */

@@ -41,6 +41,7 @@ describe("An INVITE with Expires", () => {
     expect([statuses(), tags(callee)]).toEqual([[100, 180], []])
     network.runUntil(20_050)
     expect([statuses().at(-1), tags(callee)]).toEqual([487, ["Canceled"]])
+    expect(callee.events.at(-1)?.[1]).toMatchObject({ isByCaller: true })
     network.run(60_000)
     expect(callee.agent.size).toBe(0)
   })

@@ -63,7 +63,11 @@ describe("A call to us", () => {
     expect([responses("INVITE").at(-1)?.status, node.agent.size]).toEqual([180, 1])
     network.run(300)
     expect([responses("INVITE").at(-1)?.status, node.agent.size]).toEqual([480, 0])
-    expect(node.events.at(-1)?.[1]).toMatchObject({ _tag: "Canceled", reason: expect.stringContaining("180 s") })
+    expect(node.events.at(-1)?.[1]).toMatchObject({
+      _tag: "Canceled",
+      reason: expect.stringContaining("180 s"),
+      isByCaller: false
+    })
   })
 
   it("whose 180 is acknowledged with PRACK gets 480 after 180 s all the same", () => {
