@@ -60,7 +60,8 @@ it.scopedLive(
       expect(without).not.toMatch(otlp)
       expect(yield* loaded("with", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" })).toMatch(otlp)
     }),
-  60_000
+  // A server that records what it runs is slow to start and to stop.
+  180_000
 )
 
 it.scopedLive(
