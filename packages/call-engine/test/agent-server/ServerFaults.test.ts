@@ -5,13 +5,13 @@ import { describe, expect, it } from "@effect/vitest"
 import type { UntimedInput } from "@svc/conversation/Input"
 import { facts } from "@svc/conversation/testing/Script"
 import { freePort } from "@svc/providers/testing/FreePorts"
+import { certificate } from "@svc/providers/testing/LocalCertificate"
 import { Effect } from "effect"
 import * as AgentServer from "../../src/agent-server/AgentServer.ts"
 import { AgentServerClient, callStartedMs } from "../../src/agent-server/AgentServerClient.ts"
 import * as AgentServerDouble from "../../src/testing/AgentServerDouble.ts"
 import { fastClock } from "../../src/testing/FastClock.ts"
 import { agentAt, agentServerClient } from "../doubles/AgentServerRequests.ts"
-import { certificate } from "../doubles/Certificate.ts"
 
 /** What the conversation is told, for people, about a customer's server that answers badly or not at all. */
 

@@ -1,10 +1,10 @@
 import { createServer as createTlsServer } from "node:https"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import { describe, expect, it } from "@effect/vitest"
+import { certificate } from "@svc/providers/testing/LocalCertificate"
 import { Effect } from "effect"
 import { connectionFault } from "../../src/refresh/SourceFaults.ts"
 import { SourceReader } from "../../src/refresh/SourceReader.ts"
-import { certificate } from "./Certificate.ts"
 import { Reading, Strict, site } from "./Site.ts"
 
 const reasonOf = (url: string) =>
