@@ -109,7 +109,10 @@ export const take = (
   let earlyOffer: EarlyOffer | undefined
   /** Why the call has failed before the engine answered it. */
   let failure: string | undefined
-  /** `reason`: the call has failed, which the engine sees when it answers; undefined: the caller hung up. */
+  /**
+   * `reason`: the call has failed, which the engine sees when it answers; undefined: it need not answer any more, because
+   * the caller hung up or has waited too long.
+   */
   const finish = (reason?: string): void => {
     if (state === "over") return
     state = "over"
@@ -121,7 +124,7 @@ export const take = (
     if (event._tag === "Canceled" || event._tag === "Ended") listeners.delete(call)
     if (sipCall !== undefined) sipCall.on(event._tag === "Canceled" ? endedBeforeAck(event) : event)
     else if (event._tag === "EarlyAnswered") onEarlyAnswer(event.sdp)
-    else if (event._tag === "Canceled") finish(event.isByCaller ? undefined : event.reason)
+    else if (event._tag === "Canceled") finish(event.isByCaller || earlyOffer === undefined ? undefined : event.reason)
     else if (event._tag === "Ended") finish()
     else early = [...early, event].slice(-16)
   })
