@@ -55,5 +55,6 @@ const reworded = (body: unknown, details: Details): Details => {
 export const bodyFault = (body: unknown, refused: ValidationError): UnsupportedModel | ValidationError => {
   const model = fieldOf(body, "model")
   if (typeof model === "string" && model !== chatModel) return new UnsupportedModel()
-  return unsupportedPart(body) ?? ValidationError.fields(reworded(body, refused.details ?? {}))
+  const { details } = refused
+  return unsupportedPart(body) ?? (details === undefined ? refused : ValidationError.fields(reworded(body, details)))
 }

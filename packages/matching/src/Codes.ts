@@ -7,9 +7,10 @@ interface CodeLetters {
   after: string
 }
 
+/** A word beside digits is a part of a code up to this many letters; a longer one is a word: "12 Elm St". */
 const mostCodeLetters = 2
 
-/** Whether a word is letters of a code. Others of up to three letters are words: "12 Elm St". */
+/** Whether a word is letters of a code. */
 const isCodeWord = ({ besideDigits, inCode, plain, spelled }: AnswerWord): boolean =>
   inCode || spelled || plain.length === 1 || (besideDigits && plain.length <= mostCodeLetters)
 
@@ -18,13 +19,11 @@ const lettersIn = ({ parts }: Reading, counting: ReadonlySet<AnswerWord>): Reado
   const found: Array<CodeLetters> = []
   let digits = ""
   let letters: CodeLetters | undefined
-  for (const part of parts) {
+  for (const part of parts.filter((each) => typeof each !== "object" || counting.has(each))) {
     if (typeof part === "string") {
       if (letters !== undefined) letters.after = part
       letters = undefined
       digits = part
-    } else if (part !== undefined && !counting.has(part)) {
-      // No part of the text.
     } else if (part !== undefined && isCodeWord(part)) {
       letters ??= { text: "", before: digits, after: "" }
       if (letters.text === "") found.push(letters)

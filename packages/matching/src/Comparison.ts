@@ -233,12 +233,12 @@ const confusesNumbers = (
   (!rewritten && [...left, ...right].some(({ filler, numberIn }) => numberIn !== 0 && !filler)) ||
   left.some((one) => right.some((other) => (one.numberIn & other.numberIn) !== 0))
 
-/** Letters of a code that were said one by one are at most this many: more are a name. */
-const mostCodeLetters = 5
+/** More letters than these, said one by one, are a name and no part of a code. */
+const mostSpelledLetters = 5
 
 /** Whether the word is the letters of a code with digits: these are the same or not, however many they are. */
 const isLettersOfCode = ({ besideDigits, inCode, plain, spelled }: AnswerWord): boolean =>
-  besideDigits && (inCode || (spelled && plain.length <= mostCodeLetters))
+  besideDigits && (inCode || (spelled && plain.length <= mostSpelledLetters))
 
 /** Whether a short word must be in both texts: it may be a part of a code. */
 const mayBeCode = ({ besideDigits, inCode, plain, spelled }: AnswerWord): boolean =>

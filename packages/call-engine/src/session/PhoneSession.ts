@@ -59,8 +59,8 @@ export interface PhoneCall extends ConversationSession.SessionCall {
   readonly refusalOf?: (destination: string) => string | null
 }
 
-/** What a call has used of speech that was not answered. */
-const unheard = { stt: noUsage.stt, tts: noUsage.tts }
+/** The usage of speech of a call that was not answered: none. */
+const noSpeech = { stt: noUsage.stt, tts: noUsage.tts }
 
 /** Runs a conversation over a call leg: answers or dials, hears, speaks, records, transfers and hangs up. */
 export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<PhoneSession, never, Scope.Scope> =>
@@ -191,7 +191,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
       media: () => {
         if (answered === undefined) {
           const carrier_call_id = AnsweredLeg.carrierIdOf(direction.carrierCallId())
-          return carrier_call_id === null ? undefined : { ...unheard, line: { ...noLine, carrier_call_id } }
+          return carrier_call_id === null ? undefined : { ...noSpeech, line: { ...noLine, carrier_call_id } }
         }
         const { stt, tts } = answered.used()
         const { cached_characters, characters } = moving?.used() ?? { characters: 0, cached_characters: 0 }

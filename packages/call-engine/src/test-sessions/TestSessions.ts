@@ -66,7 +66,7 @@ type EndedAs = SessionTurn.ClaimedSession["endedAs"]
 /**
  * Conversations with agents in text. Between two messages a session is only in the database, so any node takes the next
  * one. A node that dies in the middle of a turn loses nothing that was stored: the node that gets the next message
- * finishes the turn. The deletion of an agent or of its project ends the sessions of the agent, in its transaction. See
+ * finishes the turn. The transaction that deletes an agent or its project also ends the sessions. See
  * docs/reference/test-sessions.md.
  */
 export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<

@@ -44,7 +44,7 @@ export type Answer =
 export const userAgent = "SvcBot"
 /** Most bytes of a page or a sitemap, as it is sent and unpacked; a robots.txt is read up to this. */
 export const maxPageBytes = 1_000_000
-/** The end of a sentence about one that has more. */
+/** The end of a sentence about a page, sitemap or robots.txt that is larger than {@link maxPageBytes}. */
 export const tooLarge = "is larger than 1 MB"
 /** Most pages that a sitemap may list. */
 export const maxPages = 200
