@@ -20,6 +20,12 @@ export const canonicalJson = (value: unknown): string => {
   return text
 }
 
+/** Keeps the canonical JSON of a value, however small it is. Returns the value. */
+export const keepCanonicalJson = <A extends object>(value: A): A => {
+  texts.set(value, canonicalJson(value))
+  return value
+}
+
 /** JSON of a value with its fields in the order that they have, `null` for undefined. Kept as that of {@link canonicalJson}. */
 export const jsonText = (value: unknown): string => {
   const kept = typeof value === "object" && value !== null ? plainTexts.get(value) : undefined

@@ -65,7 +65,10 @@ export const stopTimer = (d: Draft, timer: Timer): void => {
 
 /** Replaces the agent entry of a turn. */
 export const updateAgent = (d: Draft, turn: number, change: (entry: AgentEntry) => AgentEntry): void => {
-  patch(d, { entries: d.state.entries.map((e) => (e.kind === "agent" && e.turn === turn ? change(e) : e)) })
+  const { entries } = d.state
+  const index = entries.findLastIndex((e) => e.kind === "agent" && e.turn === turn)
+  const entry = entries[index]
+  if (entry?.kind === "agent") patch(d, { entries: entries.with(index, change(entry)) })
 }
 
 /** Adds the agent entry of a turn unless it exists. */

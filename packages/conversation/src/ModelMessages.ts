@@ -1,9 +1,11 @@
-import { jsonText } from "@svc/api/CanonicalJson"
+import { jsonText, keepCanonicalJson } from "@svc/api/CanonicalJson"
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
+import type { CallConfig } from "./answers/CallConfig.ts"
 import { platformToolsOf } from "./answers/PlatformTools.ts"
 import type { AgentEntry, CallerEntry, Entry, ToolUse } from "./Entries.ts"
 import { playedText, wholeText } from "./machines/Speech.ts"
 import { referenceMessage, searchKnowledge, searchKnowledgeTool } from "./Passages.ts"
+import { perObject } from "./PerObject.ts"
 import { sameWords } from "./phrases/Words.ts"
 import type { Conversation } from "./State.ts"
 
@@ -34,14 +36,23 @@ const situationMessage = ({ silent_seconds }: Situation): ReadonlyArray<ModelMes
  * only as far as it was played, and tool results only up to {@link maxResults}, the newest first; the newest always. Passages of knowledge bases come
  * before the caller's last words. Old turns may have left it; see History. The system prompt is never changed: providers cache
  * by its bytes.
+ *
+ * What does not change from request to request is the same object each time, with its canonical JSON: a request of a long
+ * call takes no more time than its new messages.
  */
 export const history = (state: Conversation, situation: Situation = {}): ReadonlyArray<ModelMessage> => {
   const last = state.entries.findLast(({ kind }) => kind === "caller")
   const entries = state.entries.slice(state.history.from)
-  const prompt: ModelMessage = { role: "system", content: state.config?.system_prompt ?? "" }
   const found = (entry: CallerEntry) => (entry === last ? reference(state, entry) : [])
-  return [prompt, ...summary(state), ...ofEntries(entries, found), ...situationMessage(situation)]
+  return [prompt(state), ...summary(state), ...ofEntries(entries, found), ...situationMessage(situation)]
 }
+
+/** A message of later requests too. Frozen: a plugin that changed it would change those. */
+const lasting = (message: ModelMessage): ModelMessage => keepCanonicalJson(Object.freeze(message))
+
+const noPrompt = lasting({ role: "system", content: "" })
+const promptOf = perObject(({ system_prompt }: CallConfig) => lasting({ role: "system", content: system_prompt }))
+const prompt = ({ config }: Conversation): ModelMessage => (config === null ? noPrompt : promptOf(config))
 
 /** What stands for the turns that left the history. */
 const summary = ({ history: { summary: text } }: Conversation): ReadonlyArray<ModelMessage> =>
@@ -52,22 +63,29 @@ export const ofEntries = (
   entries: ReadonlyArray<Entry>,
   before: (entry: CallerEntry) => ReadonlyArray<ModelMessage> = () => []
 ): ReadonlyArray<ModelMessage> => {
-  let results = 0
-  const content = ({ result }: ToolUse): string => {
-    if (results >= maxResults) return droppedResult
-    const text = typeof result === "string" ? result : jsonText(result)
-    const isNewest = results === 0
-    results += text.length
-    return isNewest || results <= maxResults ? text : droppedResult
+  let characters = 0
+  const resultOf = (tool: ToolUse): ModelMessage => {
+    const shown = shownResult(tool)
+    const isNewest = characters === 0
+    const isFull = characters >= maxResults
+    if (!isFull) characters += shown.content.length
+    return isNewest || (!isFull && characters <= maxResults) ? shown : { ...shown, content: droppedResult }
   }
-  const backwards = entries.toReversed().map((entry): ReadonlyArray<ModelMessage> => {
-    if (entry.kind === "caller") return [...before(entry), caller(entry)]
-    return entry.hidden_from_model ? [] : agent(entry, content)
-  })
-  return backwards.reverse().flat()
+  // The newest results are shown, so from the end.
+  const backwards: Array<ModelMessage> = []
+  for (let index = entries.length - 1; index >= 0; index--) {
+    const entry = entries[index]
+    if (entry?.kind === "caller") backwards.push(caller(entry), ...before(entry).toReversed())
+    else if (entry?.hidden_from_model === false) {
+      for (const tool of entry.tools.toReversed()) backwards.push(resultOf(tool))
+      const message = entry.closed ? finished(entry) : spokenSoFar(entry)
+      if (message !== null) backwards.push(message)
+    }
+  }
+  return backwards.reverse()
 }
 
-const caller = ({ content }: CallerEntry): ModelMessage => ({ role: "user", content })
+const caller = perObject(({ content }: CallerEntry) => lasting({ role: "user", content }))
 
 /** The passages that were found for these words of the caller. */
 const reference = ({ knowledge }: Conversation, { content }: CallerEntry): ReadonlyArray<ModelMessage> => {
@@ -77,17 +95,25 @@ const reference = ({ knowledge }: Conversation, { content }: CallerEntry): Reado
     : [referenceMessage(found.passages)]
 }
 
-const agent = (entry: AgentEntry, resultOf: (tool: ToolUse) => string): ReadonlyArray<ModelMessage> => {
+/** What the agent said and which tools it called; null: nothing. */
+const spokenSoFar = (entry: AgentEntry): ModelMessage | null => {
   // Of speech that was cut or could not be spoken, what the caller heard.
   const isCut = entry.interrupted || entry.utterances.some(({ state }) => state === "cut")
   const content = isCut ? playedText(entry) : wholeText(entry)
-  if (entry.tools.length === 0) return content === "" ? [] : [{ role: "assistant", content }]
+  if (entry.tools.length === 0) return content === "" ? null : { role: "assistant", content }
   const calls = entry.tools.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }))
-  const results = entry.tools
-    .toReversed()
-    .map((tool): ModelMessage => ({ role: "tool", tool_call_id: tool.id, name: tool.name, content: resultOf(tool) }))
-  return [{ role: "assistant", content, tool_calls: calls }, ...results.reverse()]
+  return { role: "assistant", content, tool_calls: calls }
 }
+
+/** The same of an entry that is closed: it changes only when a tool answers, and then it is another object. */
+const finished = perObject((entry: AgentEntry) => {
+  const message = spokenSoFar(entry)
+  return message === null ? null : lasting(message)
+})
+
+const shownResult = perObject(({ id, name, result }: ToolUse) =>
+  lasting({ role: "tool", tool_call_id: id, name, content: typeof result === "string" ? result : jsonText(result) })
+)
 
 /** The tool by which the model transfers a call, created from `transfer_destinations`. */
 const transferCall = (labels: ReadonlyArray<string>): ModelTool => ({
@@ -110,31 +136,31 @@ const voicemailReached: ModelTool = {
   parameters: { type: "object", properties: {} }
 }
 
-const createdTools = ({ config, voicemail }: Conversation): ReadonlyArray<ModelTool> => {
-  const labels = Object.keys(config?.transfer_destinations ?? {})
-  return [
-    ...(labels.length === 0 ? [] : [transferCall(labels)]),
-    ...(voicemail === "unknown" ? [voicemailReached] : [])
-  ]
-}
-
-/** The tools that the model may call. */
-export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
-  ...(state.config?.tools ?? []).map(({ name, description, parameters, usage_instructions }) => ({
+/** The tools of a configuration, by whether it is open who took the call and whether the agent has knowledge bases. */
+const toolsOf = perObject((config: CallConfig) => {
+  const labels = Object.keys(config.transfer_destinations ?? {})
+  const own = config.tools.map(({ name, description, parameters, usage_instructions }) => ({
     name,
     description: usage_instructions === undefined ? description : `${description}\n\n${usage_instructions}`,
     parameters
-  })),
-  ...createdTools(state),
-  ...(state.config === null ? [] : platformToolsOf(state.config)),
-  ...search(state)
-]
+  }))
+  const transfer = labels.length === 0 ? [] : [transferCall(labels)]
+  const ofPlatform = platformToolsOf(config)
+  // Unless the call has a custom tool of that name.
+  const search = config.tools.some(({ name }) => name === searchKnowledge) ? [] : [searchKnowledgeTool]
+  const sets = new Map<string, ReadonlyArray<ModelTool>>()
+  return (isOpen: boolean, searches: boolean): ReadonlyArray<ModelTool> => {
+    const key = `${isOpen} ${searches}`
+    const voicemail = isOpen ? [voicemailReached] : []
+    const set = sets.get(key) ?? [...own, ...transfer, ...voicemail, ...ofPlatform, ...(searches ? search : [])]
+    sets.set(key, set)
+    return set
+  }
+})
 
-/** Offered while the agent has knowledge bases, unless the call has a custom tool of that name. */
-const search = ({ config, knowledge }: Conversation): ReadonlyArray<ModelTool> =>
-  knowledge.available && config?.tools.some(({ name }) => name === searchKnowledge) !== true
-    ? [searchKnowledgeTool]
-    : []
+/** The tools that the model may call: the same array as long as they do not change. */
+export const tools = ({ config, knowledge, voicemail }: Conversation): ReadonlyArray<ModelTool> =>
+  config === null ? [] : toolsOf(config)(voicemail === "unknown", knowledge.available)
 
 /** The instruction for the extraction. */
 const extractionTask =

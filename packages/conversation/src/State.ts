@@ -6,7 +6,7 @@ import type { CallConfig } from "./answers/CallConfig.ts"
 import { defaultTurnTaking } from "./answers/CallSettings.ts"
 import type { GatherRules } from "./answers/GatherRules.ts"
 import type { Menu } from "./answers/Menu.ts"
-import type { Outcome } from "./Command.ts"
+import type { ModelRequest, Outcome } from "./Command.ts"
 import type { Entry } from "./Entries.ts"
 import type { Facts } from "./Input.ts"
 import type { Passage } from "./Passages.ts"
@@ -130,13 +130,13 @@ export interface Conversation {
   }
   /**
    * The answer that the model was asked for before the end of the caller's turn; see Speculation. `expected`: the words
-   * after which the turn will probably end. `held`: the answer and the digest of its request. `asked`: how often in this
+   * after which the turn will probably end. `held`: the answer and its request. `asked`: how often in this
    * turn. `next`: the number of the next one. `caution`: rises with each answer that is dropped, falls with each that is
    * adopted.
    */
   readonly speculation: {
     readonly expected: string | null
-    readonly held: { readonly id: string; readonly key: string } | null
+    readonly held: { readonly id: string; readonly request: ModelRequest } | null
     readonly asked: number
     readonly next: number
     readonly caution: number

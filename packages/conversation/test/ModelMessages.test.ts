@@ -45,6 +45,21 @@ describe("the messages for the model", () => {
     expect(contentsOf([1, 1, 300 * k])).toEqual([old, old, String(300 * k)])
   })
 
+  it("are the same objects in each request as long as they do not change, and cannot be changed by who gets them", () => {
+    const s = Script.greeted().say("Look it up")
+    s.input({ _tag: "ModelToolCalls", turn: 1, calls: [{ id: "t", name: "lookup", arguments: { a: 1 } }] })
+    s.input({ _tag: "ModelDone", turn: 1 }).input({ _tag: "ToolAnswered", id: "t", result: { n: 1 } })
+    s.input({ _tag: "ModelSentence", turn: 2, text: "It is one." }).input({ _tag: "ModelDone", turn: 2 }).play("u1")
+    const before = history(s.state)
+    const offered = tools(s.state)
+    s.say("Thank you")
+    const after = history(s.state)
+    expect(after.slice(0, -1)).toEqual(before)
+    expect(after.slice(0, -1).map((message, index) => message === before[index])).toEqual(before.map(() => true))
+    expect(tools(s.state)).toBe(offered)
+    for (const message of after) expect(() => Object.assign(message, { content: "other" })).toThrow(TypeError)
+  })
+
   it("have the whole text of a turn that was not interrupted, also before it was played", () => {
     const s = Script.greeted().say("Look it up").input({ _tag: "ModelSentence", turn: 1, text: "One moment." })
     expect(history(s.state).at(-1)).toEqual({ role: "assistant", content: "One moment." })

@@ -1,7 +1,8 @@
-import type { ModelMessage } from "@svc/providers/LanguageModel"
+import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
 import { command, type Draft, patch, providerField } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
 import * as Messages from "../ModelMessages.ts"
+import { perObject } from "../PerObject.ts"
 import type { Conversation } from "../State.ts"
 import * as Problems from "./Problems.ts"
 
@@ -36,11 +37,15 @@ const maxResult = 500
 /** An estimate: a token of most models has 3 to 4 letters, and fewer of letters that need more bytes. */
 const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4)
 
+const tokensOfMessage = perObject((message: ModelMessage) => {
+  const calls = message.role === "assistant" && message.tool_calls !== undefined ? message.tool_calls : []
+  return 4 + tokensOf(message.content) + (calls.length === 0 ? 0 : tokensOf(JSON.stringify(calls)))
+})
+
 const messageTokens = (messages: ReadonlyArray<ModelMessage>): number =>
-  messages.reduce((sum, message) => {
-    const calls = message.role === "assistant" && message.tool_calls !== undefined ? message.tool_calls : []
-    return sum + 4 + tokensOf(message.content) + (calls.length === 0 ? 0 : tokensOf(JSON.stringify(calls)))
-  }, 0)
+  messages.reduce((sum, message) => sum + tokensOfMessage(message), 0)
+
+const toolTokens = perObject((tools: ReadonlyArray<ModelTool>) => tokensOf(JSON.stringify(tools)))
 
 /** How many tokens a request may have beside the answer and the tools. */
 const budgetOf = (state: Conversation): number => {
@@ -55,19 +60,26 @@ const budgetOf = (state: Conversation): number => {
       : (config?.model?.context_tokens ?? (config?.model?.name == null ? facts.context_tokens?.[0] : null) ?? undefined)
   const setting = facts.history_tokens ?? defaultTokens
   if (context === undefined) return setting
-  const reserved = (config?.model?.max_tokens ?? answerTokens) + tokensOf(JSON.stringify(Messages.tools(state)))
+  const reserved = (config?.model?.max_tokens ?? answerTokens) + toolTokens(Messages.tools(state))
   return Math.min(setting, Math.floor(context * usableShare) - reserved)
 }
 
-/** Lets old turns leave the history if it has become too large. Called before the model is asked. Returns whether any left. */
-export const fit = (d: Draft): boolean => {
+/**
+ * The messages for the model. Old turns leave the history first if it has become too large. Called when the model is asked. `hasLeft`: whether
+ * any left.
+ */
+export const fitted = (
+  d: Draft,
+  situation: Messages.Situation
+): { readonly messages: ReadonlyArray<ModelMessage>; readonly hasLeft: boolean } => {
   const { entries, history } = d.state
+  const messages = Messages.history(d.state, situation)
   const budget = budgetOf(d.state)
-  const total = messageTokens(Messages.history(d.state))
-  if (total <= budget) return false
+  const total = messageTokens(messages)
+  if (total <= budget) return { messages, hasLeft: false }
   const turns = entries.flatMap((entry, index) => (entry.kind === "caller" && index > history.from ? [index] : []))
   const lastAllowed = turns.at(-keptTurns)
-  if (lastAllowed === undefined) return false
+  if (lastAllowed === undefined) return { messages, hasLeft: false }
   let from = history.from
   let left = total
   for (const next of turns) {
@@ -76,7 +88,7 @@ export const fit = (d: Draft): boolean => {
     from = next
   }
   patch(d, { history: { ...history, from } })
-  return from > history.from
+  return { messages: Messages.history(d.state, situation), hasLeft: from > history.from }
 }
 
 const lineOf = (message: ModelMessage): ReadonlyArray<string> => {

@@ -55,9 +55,9 @@ const ask = (d: Draft, situation: Messages.Situation = {}): void => {
     offered
   }
   patch(d, { next_turn: turn + 1, model, must_ask_model: false, rounds: d.state.rounds + 1 })
-  const hasLeft = History.fit(d)
+  const { hasLeft, messages } = History.fitted(d, situation)
   const request = {
-    messages: Messages.history(d.state, situation),
+    messages,
     tools,
     ...settings(d.state.config?.model ?? null),
     ...providerField(d.state.provider_index.model)

@@ -1,9 +1,8 @@
-import { hash } from "node:crypto"
 import { canonicalJson } from "@svc/api/CanonicalJson"
 import type { Command, ModelRequest } from "../Command.ts"
 import { command, type Draft, patch, startTimer, stopTimer } from "../Draft.ts"
 import { isSpeaking } from "../Entries.ts"
-import { sameWords, wordsOf } from "../phrases/Words.ts"
+import { sameWords } from "../phrases/Words.ts"
 import { type Conversation, endsTurnsBySilence, noSpeculation, spokenWords, turnTakingOf } from "../State.ts"
 
 /**
@@ -97,18 +96,31 @@ const drop = (d: Draft): void => {
   command(d, { _tag: "DropAhead", id: held.id })
 }
 
-/** The request without what may differ: case and punctuation of the caller's last words. */
-const keyOf = ({ messages, ...rest }: ModelRequest): string => {
-  const last = messages.at(-1)
-  const words = last?.role === "user" ? wordsOf(last.content) : null
-  return hash("sha1", canonicalJson([messages.slice(0, words === null ? undefined : -1), words, rest]), "base64url")
+const isSame = (a: unknown, b: unknown): boolean => a === b || canonicalJson(a) === canonicalJson(b)
+
+/** Whether requests are the same, but for case and punctuation of the caller's last words. Most of their parts are the same objects. */
+const isSameRequest = (a: ModelRequest, b: ModelRequest): boolean => {
+  const { messages, tools, ...settings } = a
+  const { messages: others, tools: otherTools, ...otherSettings } = b
+  const [last, otherLast] = [messages.at(-1), others.at(-1)]
+  if (messages.length !== others.length || last === undefined || otherLast === undefined) return false
+  const endsAlike =
+    last.role === "user" && otherLast.role === "user"
+      ? sameWords(last.content, otherLast.content)
+      : isSame(last, otherLast)
+  return (
+    endsAlike &&
+    messages.slice(0, -1).every((message, index) => isSame(message, others[index])) &&
+    isSame(tools, otherTools) &&
+    isSame(settings, otherSettings)
+  )
 }
 
 /** Adopts the held answer if it is one to this request, else drops it. Returns the field that names it in AskModel. */
 export const adopt = (d: Draft, request: ModelRequest): { readonly ahead?: string } => {
   const { caution, held } = d.state.speculation
   if (held === null) return {}
-  if (held.key !== keyOf(request)) {
+  if (!isSameRequest(held.request, request)) {
     drop(d)
     return {}
   }
@@ -145,14 +157,14 @@ export const settle = (d: Draft, endTurn: (d: Draft) => void): void => {
   const { held } = speculation
   if (held === null && !isExpected) return
   const request = requestNow(d, endTurn)
-  if (held !== null && (request === undefined || keyOf(request) !== held.key)) drop(d)
+  if (held !== null && (request === undefined || !isSameRequest(held.request, request))) drop(d)
   if (isExpected && request !== undefined && d.state.speculation.held === null) ask(d, request)
 }
 
 const ask = (d: Draft, request: ModelRequest): void => {
   const { asked, next } = d.state.speculation
   const id = `a${next}`
-  patchSpeculation(d, { expected: null, held: { id, key: keyOf(request) }, asked: asked + 1, next: next + 1 })
+  patchSpeculation(d, { expected: null, held: { id, request }, asked: asked + 1, next: next + 1 })
   command(d, { _tag: "AskAhead", id, ...request })
   startTimer(d, timer, heldMs)
 }

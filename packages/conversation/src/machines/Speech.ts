@@ -15,8 +15,9 @@ import {
 } from "../Draft.ts"
 import { type AgentEntry, agentEntry, isActive, isSpeaking, openEntries, type Utterance } from "../Entries.ts"
 import { callerHoldsFloor } from "../Floor.ts"
-import type { InputOf } from "../Input.ts"
+import type { Facts, InputOf } from "../Input.ts"
 import { recordLatency } from "../Latency.ts"
+import { perObject } from "../PerObject.ts"
 import { type SpokenText, spaceBetween, spokenText, writtenLength } from "../SpokenText.ts"
 import type { Conversation } from "../State.ts"
 
@@ -140,11 +141,12 @@ export const hasWaiting = (state: Conversation): boolean => openEntries(state).s
 /** Whether the agent may not begin to speak now. What it has begun, it may go on with. */
 const mustWait = (state: Conversation): boolean => hasWaiting(state) || (callerHoldsFloor(state) && !isSpeaking(state))
 
-const isTestSession = Schema.is(TestSessionId)
+const isSessionId = Schema.is(TestSessionId)
+const isTestSession = perObject(({ call_id }: Facts) => isSessionId(call_id))
 
 /** Whether anything of a text can be spoken. A test session is in text: what it says need not be words. */
 export const isSpeakable = (state: Conversation, text: string): boolean =>
-  isTestSession(state.facts.call_id) || spokenOf(state, text).text !== ""
+  isTestSession(state.facts) || spokenOf(state, text).text !== ""
 
 /** Adds a text to the agent's speech in a turn. Of an answer, signs that cannot be spoken are kept for the transcript. */
 export const say = (d: Draft, turn: number, text: string, generating: boolean, options: SpeechOptions = {}): void => {
