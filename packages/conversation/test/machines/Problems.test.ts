@@ -79,6 +79,18 @@ describe("the failure of a call", () => {
     ],
     [
       "telephony",
+      "an answer that the network could not give",
+      /^the call could not be answered: gone$/,
+      () => {
+        const { config } = Script.live().state
+        if (config === null) throw new Error("a live call has a configuration")
+        return new Script()
+          .input({ _tag: "ConfigAnswered", config })
+          .input({ _tag: "AnswerFailed", ...gone, failed: true })
+      }
+    ],
+    [
+      "telephony",
       "a call that was declined",
       /^the call was declined: gone$/,
       () => new Script({ ...facts, outbound }).input({ _tag: "DialFailed", outcome: "rejected", ...gone })
