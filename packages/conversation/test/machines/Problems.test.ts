@@ -96,6 +96,17 @@ describe("the failure of a call", () => {
       () => new Script({ ...facts, outbound }).input({ _tag: "DialFailed", outcome: "rejected", ...gone })
     ],
     [
+      "telephony",
+      "a call that could not be placed",
+      /^the call could not be placed: no phone has registered; register one in SVC_SIP_USERS$/,
+      () =>
+        new Script({ ...facts, outbound }).input({
+          _tag: "DialFailed",
+          outcome: "failed",
+          reason: "no phone has registered; register one in SVC_SIP_USERS"
+        })
+    ],
+    [
       "server",
       "a stop before the answer",
       /stopped before the call was answered/,
