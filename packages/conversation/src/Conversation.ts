@@ -147,7 +147,7 @@ const applyToCall = (
       Opening.onAnswered(d)
       return
     case "AnswerFailed":
-      Opening.onAnswerFailed(d)
+      Opening.onAnswerFailed(d, input)
       return
     case "DialFailed":
       Opening.onDialFailed(d, input)

@@ -81,9 +81,13 @@ export const Input = Schema.Union(
   /** The agent's server answered with a usable configuration, or did not. */
   Schema.TaggedStruct("ConfigAnswered", { ...at, config: CallConfig }),
   Schema.TaggedStruct("ConfigFailed", { ...at, reason: Schema.String, ...faultField }),
-  /** The call leg is connected, or the caller had hung up. */
+  /** The call leg is connected, or the caller had hung up. `failed`: the network could not connect it. */
   Schema.TaggedStruct("Answered", at),
-  Schema.TaggedStruct("AnswerFailed", { ...at, reason: Schema.String }),
+  Schema.TaggedStruct("AnswerFailed", {
+    ...at,
+    reason: Schema.String,
+    failed: Schema.optionalWith(Schema.Boolean, { exact: true })
+  }),
   /** An outbound call was not answered. */
   Schema.TaggedStruct("DialFailed", {
     ...at,

@@ -155,8 +155,14 @@ export interface CallLeg {
 /** Milliseconds within which a leg emits the outcome of a transfer. */
 export const transferOutcomeMs = 30_000
 
-/** The caller hung up, or the network failed, before the call was answered. */
-export class CallGone extends Data.TaggedError("CallGone")<{ readonly reason: string }> {}
+/**
+ * An incoming call ended before it was answered. `failed`: the network or the plugin could not connect it, and the record
+ * has `reason` as the call's failure, which says what is wrong and what to do. Absent: the caller hung up.
+ */
+export class CallGone extends Data.TaggedError("CallGone")<{
+  readonly reason: string
+  readonly failed?: boolean
+}> {}
 
 /**
  * An outbound call was not answered. `rejected`: the phone declined. `failed`: it could not be placed. `reason` is for

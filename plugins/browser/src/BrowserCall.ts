@@ -129,7 +129,7 @@ export class BrowserCall {
         Effect.suspend(() => {
           if (this.#state !== "offered") return Effect.fail(new CallGone({ reason: "the caller has left" }))
           if (!formats.some(({ encoding, sampleRate }) => encoding === "pcm16" && sampleRate === format.sampleRate)) {
-            return Effect.fail(new CallGone({ reason: "the page needs PCM16 at 16 kHz" }))
+            return Effect.fail(new CallGone({ reason: "the page needs PCM16 at 16 kHz", failed: true }))
           }
           this.#state = "answered"
           this.#send({ event: "answered" })

@@ -1,6 +1,6 @@
 import type { AudioFormat } from "@svc/providers/Audio"
 import { LegEvents } from "@svc/providers/LegEvents"
-import { CallGone, type CallLeg, type IncomingCall } from "@svc/providers/Telephony"
+import { CallGone, type IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId } from "effect"
 import { obstacleText } from "./AudioAdvice.ts"
 import { type CallContext, callOptions } from "./CallContext.ts"
@@ -50,21 +50,6 @@ const endedBeforeAck = ({
   ending: { cause: isByCaller ? "hangup" : "failed", reason }
 })
 
-/** The leg of a call that has failed before its answer: a leg without audio, which is over already. */
-const failedLeg = (format: AudioFormat, carrierCallId: string, reason: string): CallLeg => {
-  const events = new LegEvents()
-  events.emit({ _tag: "Ended", cause: "failed", reason })
-  return {
-    format,
-    carrierCallId,
-    listen: events.listen,
-    send: () => {},
-    mark: () => {},
-    clear: () => {},
-    hangup: () => {}
-  }
-}
-
 /** Takes an INVITE: gives the call to the engine, or refuses it when no audio is possible. */
 export const take = (
   context: CallContext,
@@ -74,8 +59,8 @@ export const take = (
   const { codecs, listeners, media, signaling } = context
   const command = (given: Inbound.Command): void =>
     signaling.perform(signaling.agent.command(call, given, signaling.now()))
-  const warnRefused = (why: string): void =>
-    context.log.warning(`SIP: a call from ${peer.address} was refused with 488, because ${why}`)
+  const warnRefused = (why: string, status = 488): void =>
+    context.log.warning(`SIP: a call from ${peer.address} was refused with ${status}, because ${why}`)
   const offered = offerOf(request)
   if (offered === "malformed") {
     command({ _tag: "Reject", status: 400, reason: "Malformed session description" })
@@ -151,19 +136,19 @@ export const take = (
     command({ _tag: "Reject", status, reason, ...(warning === undefined ? {} : { warning }) })
   }
 
-  /** Refuses the call for its session description. */
-  const refuse = (why: string, warning: string | undefined): void => {
+  /** Refuses a call that cannot have audio: `status` 488 for its session description, 503 when no port is free. */
+  const refuse = (why: string, warning: string | undefined, status: 488 | 503 = 488): void => {
     if (state !== "offered" && state !== "answering") return
-    warnRefused(why)
-    reject(488, "Not Acceptable Here", warning)
+    warnRefused(why, status)
+    reject(status, status === 488 ? "Not Acceptable Here" : "Service Unavailable", warning)
     failure = why
   }
 
   /** What the engine gets for a call that is over before its answer. */
-  const over = ([format]: ReadonlyArray<AudioFormat>): Effect.Effect<CallLeg, CallGone> =>
-    failure === undefined || format === undefined
-      ? new CallGone({ reason: failure ?? "the caller hung up" })
-      : Effect.succeed(failedLeg(format, callId, failure))
+  const over = (): CallGone =>
+    failure === undefined
+      ? new CallGone({ reason: "the caller hung up" })
+      : new CallGone({ reason: failure, failed: true })
 
   const openAudio = (usable: ReadonlyArray<Codec>, codec: Codec, emit: LegEvents["emit"]) =>
     CallMedia.open(media, emit, {
@@ -214,7 +199,7 @@ export const take = (
     },
     answer: ({ formats }) =>
       Effect.gen(function* () {
-        if (state === "over") return yield* over(formats)
+        if (state === "over") return yield* over()
         if (state !== "offered") return yield* new CallGone({ reason: "the call is answered already" })
         const usable = chosen(formats)
         // The audio that was offered before has the first codec.
@@ -226,14 +211,14 @@ export const take = (
             const obstacle = obstacleIn(offered, { ...wanted, codecs: few })
             refuse(`it offers ${obstacleText(obstacle, { codecs: few, encryption })}`, warningOf(obstacle))
           }
-          return yield* over(formats)
+          return yield* over()
         }
         state = "answering"
         const events = earlyOffer?.events ?? new LegEvents()
         const opened = yield* Effect.either(earlyOffer?.opened ?? openAudio(usable, codec, events.emit))
         if (opened._tag === "Left") {
-          reject(503, "Service Unavailable")
-          return yield* new CallGone({ reason: opened.left.message })
+          refuse(opened.left.message, undefined, 503)
+          return yield* over()
         }
         const audio = opened.right
         const sdp = offered === "none" ? (earlyOffer?.sdp ?? audio.offer()) : audio.answer(request.body)
@@ -241,7 +226,7 @@ export const take = (
         const isOver = (): boolean => state === "over"
         if (isOver() || sdp === undefined) {
           yield* audio.close
-          return yield* over(formats)
+          return yield* over()
         }
         state = "answered"
         sipCall = new SipCall(audio, events, callOptions(context, { call, peer: peer.address, trunk, user }))

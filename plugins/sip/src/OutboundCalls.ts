@@ -28,6 +28,10 @@ const isSame = (one: AudioFormat, other: AudioFormat): boolean =>
 
 const failed = (reason: string): DialFailed => new DialFailed({ outcome: "failed", reason })
 
+/** Not a call without an answer: nothing rang, and the failure of the call says what to do. */
+const notRegistered = (to: string): string =>
+  `no phone has registered for ${to}; let one register with its name and password in SVC_SIP_USERS`
+
 /** One route to the called phone. */
 interface DialRoute {
   readonly trunk: Trunk
@@ -101,7 +105,7 @@ export const make = (context: CallContext, log: HostLog): Outbound => {
       if (phones === undefined) return over(upFirst(overTrunks(context, call)), call, progress)
       const [first] = phones
       return first === undefined
-        ? new DialFailed({ outcome: "no-answer", reason: `no phone has registered as ${call.to}`, code: "480" })
+        ? new DialFailed({ outcome: "failed", reason: notRegistered(call.to), code: "480" })
         : over(toPhones(context, phones, call), call, progress)
     }
   }

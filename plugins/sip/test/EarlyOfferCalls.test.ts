@@ -70,7 +70,7 @@ describe("A caller that requires 100rel and has no offer", () => {
   )
 
   it.scopedLive(
-    "whose answer in PRACK has no codec of ours gets 488 with Warning 305, and the leg fails with the cause",
+    "whose answer in PRACK has no codec of ours gets 488 with Warning 305, and answer fails with the cause",
     () =>
       Effect.gen(function* () {
         const { call, caller, logged, prack } = yield* setUp
@@ -85,19 +85,23 @@ describe("A caller that requires 100rel and has no offer", () => {
         )
         // Only a caller who hangs up has canceled.
         const canceled = yield* Effect.fork(call.canceled)
-        const { ending } = new PeerCall(yield* call.answer({ callId: "c", formats: legFormats }))
-        expect(ending).toMatchObject({ cause: "failed", reason: expect.stringContaining("G729") })
+        expect(yield* Effect.flip(call.answer({ callId: "c", formats: legFormats }))).toMatchObject({
+          failed: true,
+          reason: expect.stringContaining("G729")
+        })
         expect(canceled.unsafePoll()).toBeNull()
       })
   )
 
-  it.scopedLive("and whose PRACK has no answer gets 400, and the leg fails with the cause", () =>
+  it.scopedLive("and whose PRACK has no answer gets 400, and answer fails with the cause", () =>
     Effect.gen(function* () {
       const { call, caller, prack } = yield* setUp
       yield* prack(Message.noBody)
       expect(yield* caller.response("INVITE")).toMatchObject({ status: 400 })
-      const { ending } = new PeerCall(yield* call.answer({ callId: "c", formats: legFormats }))
-      expect(ending).toEqual({ _tag: "Ended", cause: "failed", reason: "the PRACK has no answer to our offer" })
+      expect(yield* Effect.flip(call.answer({ callId: "c", formats: legFormats }))).toMatchObject({
+        failed: true,
+        reason: "the PRACK has no answer to our offer"
+      })
     })
   )
 

@@ -111,18 +111,20 @@ describe("A phone with a number of its own", () => {
     }).pipe(withPhones, Effect.scoped)
   )
 
-  it.live("does not answer while it has not registered, and other numbers need a trunk", () =>
-    Effect.gen(function* () {
-      expect(yield* Effect.flip(dial(number))).toMatchObject({
-        outcome: "no-answer",
-        code: "480",
-        reason: `no phone has registered as ${number}`
-      })
-      expect(yield* Effect.flip(dial("+12025550124"))).toMatchObject({
-        outcome: "failed",
-        reason: "no trunk is configured; set SVC_SIP_TRUNK_URI"
-      })
-    }).pipe(withPhones, Effect.scoped)
+  it.live(
+    "cannot be called while it has not registered, which is no missing answer, and other numbers need a trunk",
+    () =>
+      Effect.gen(function* () {
+        expect(yield* Effect.flip(dial(number))).toMatchObject({
+          outcome: "failed",
+          code: "480",
+          reason: `no phone has registered for ${number}; let one register with its name and password in SVC_SIP_USERS`
+        })
+        expect(yield* Effect.flip(dial("+12025550124"))).toMatchObject({
+          outcome: "failed",
+          reason: "no trunk is configured; set SVC_SIP_TRUNK_URI"
+        })
+      }).pipe(withPhones, Effect.scoped)
   )
 
   it.live("is no target of REFER, so that the engine calls it and joins the caller", () =>

@@ -73,7 +73,7 @@ export const take = (
       const codec = codecFor(formats)
       if (codec === undefined) {
         reject("unavailable")
-        return yield* new CallGone({ reason: "Telnyx has none of the audio formats" })
+        return yield* new CallGone({ reason: "Telnyx has none of the audio formats", failed: true })
       }
       state = "answered"
       const call = new TelnyxCall({ network, codec, ownNumber: to, isAlive, isRinging: false })
@@ -86,7 +86,11 @@ export const take = (
           webhook_url: network.webhookUrl
         })
         .pipe(
-          Effect.mapError(({ reason }) => new CallGone({ reason: `Telnyx did not answer the call: ${reason}` })),
+          // A call that is over already is refused.
+          Effect.mapError(
+            ({ outcome, reason }) =>
+              new CallGone({ reason: `Telnyx did not answer the call: ${reason}`, failed: outcome !== "refused" })
+          ),
           Effect.tap(() => Effect.sync(() => call.expectStream()))
         )
       const connected = Effect.mapError(
@@ -98,7 +102,8 @@ export const take = (
           duration: connectLimit,
           onTimeout: () =>
             new CallGone({
-              reason: `Telnyx opened no media connection within ${connectLimit}; is SVC_BASE_URL reachable from the internet, WebSockets included?`
+              reason: `Telnyx opened no media connection within ${connectLimit}; is SVC_BASE_URL reachable from the internet, WebSockets included?`,
+              failed: true
             })
         }),
         Effect.map(() => call.leg),

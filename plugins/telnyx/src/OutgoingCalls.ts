@@ -50,13 +50,19 @@ export const make = (options: {
       /** A webhook has come: the call was placed. */
       const seen = yield* Deferred.make<void>()
       let hasRung = false
+      /** Telnyx's ids are known, by its answer or a webhook: whichever comes first. */
+      const identify = (id: string, session: string | undefined): void => {
+        const isNew = call.id === undefined && !call.isOver
+        call.identify(id, session)
+        if (isNew) progress?.onPlaced?.(id)
+        // From now on its webhooks come here by its id too.
+        if (!call.isOver) network.listeners.byId.set(id, listener)
+      }
       const listener: CallListener = {
         onWebhook: (type, payload) => {
           if (!call.isOver || type !== "call.hangup") {
-            call.identify(payload.call_control_id, payload.call_session_id ?? undefined)
+            identify(payload.call_control_id, payload.call_session_id ?? undefined)
           }
-          // From now on its webhooks come here by its id too.
-          if (!call.isOver) network.listeners.byId.set(payload.call_control_id, listener)
           Deferred.unsafeDone(seen, Effect.void)
           if (type === "call.hangup") Deferred.unsafeDone(answered, failedBy(payload))
           else if (type === "call.answered") {
@@ -97,8 +103,7 @@ export const make = (options: {
         })
         const { call_control_id: id, call_session_id: session } = Object(dataOf(body))
         if (typeof id !== "string") return
-        call.identify(id, typeof session === "string" ? session : undefined)
-        if (!call.isOver) network.listeners.byId.set(id, listener)
+        identify(id, typeof session === "string" ? session : undefined)
       }).pipe(
         Effect.catchAll(({ outcome, reason, status = 0 }) => {
           const failed = new DialFailed({ outcome: "failed", reason: `Telnyx did not place the call: ${reason}` })

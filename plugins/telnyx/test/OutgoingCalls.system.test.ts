@@ -1,14 +1,15 @@
 import { expect, it } from "@effect/vitest"
 import { mulaw8k } from "@svc/providers/Audio"
+import type { DialProgress } from "@svc/providers/Telephony"
 import { Effect, Fiber } from "effect"
 import { setUp, type TelnyxSetup } from "../src/testing/TelnyxSetup.ts"
 import { commandsOf, frame, heardOn, numbers, tags, until } from "./TestCalls.ts"
 
-const dial = ({ telephony }: TelnyxSetup, to: string, onRinging = () => {}) =>
+const dial = ({ telephony }: TelnyxSetup, to: string, progress: DialProgress = {}) =>
   Effect.suspend(() => {
     const { outbound } = telephony
     if (outbound === undefined) throw new Error("the plugin places no calls")
-    return outbound.dial({ callId: "call_out", to, from: numbers.to, formats: [mulaw8k] }, { onRinging })
+    return outbound.dial({ callId: "call_out", to, from: numbers.to, formats: [mulaw8k] }, progress)
   })
 const placed = (setup: TelnyxSetup) => setup.carrier.requests.filter(({ path }) => path === "/v2/calls")
 
@@ -19,7 +20,7 @@ it.scopedLive("a call is placed by the number's application, rings, and has the 
     setup.carrier.addPhone("+12025557001", "answers")
     setup.carrier.faults.verdict = "machine"
     let rang = 0
-    const leg = yield* dial(setup, "+12025557001", () => void rang++)
+    const leg = yield* dial(setup, "+12025557001", { onRinging: () => void rang++ })
     const events = heardOn(leg)
     yield* until(() => tags(events).includes("Answerer machine"))
     expect(rang).toBe(1)
@@ -31,6 +32,27 @@ it.scopedLive("a call is placed by the number's application, rings, and has the 
     })
     expect(leg.carrierCallId).toBe(setup.carrier.callTo("+12025557001")?.id)
   })
+)
+
+it.scopedLive(
+  "onPlaced gets the call_control_id once, also of calls that are busy or ring until the engine gives up",
+  () =>
+    Effect.gen(function* () {
+      const setup = yield* setUp({ settings: { connectionId: "app-1" } })
+      const placed: Array<string> = []
+      const onPlaced = (id: string) => void placed.push(id)
+      const called = ["+12025557011", "+12025557012", "+12025557013"] as const
+      const [busy, answers, rings] = called
+      setup.carrier.addPhone(busy, "busy")
+      setup.carrier.addPhone(answers, "answers")
+      setup.carrier.addPhone(rings, "rings")
+      expect((yield* Effect.flip(dial(setup, busy, { onPlaced }))).outcome).toBe("busy")
+      expect((yield* dial(setup, answers, { onPlaced })).carrierCallId).toBe(placed.at(-1))
+      const ringing = yield* Effect.fork(dial(setup, rings, { onPlaced }))
+      yield* until(() => placed.length === 3)
+      yield* Fiber.interrupt(ringing)
+      expect(placed).toEqual(called.map((to) => setup.carrier.callTo(to)?.id))
+    })
 )
 
 it.scopedLive("a call without an application for its number or webhook is placed by the account's only one", () =>

@@ -49,7 +49,7 @@ export class DialledCall {
 
   /** Twilio has accepted the call. */
   placed(sid: string): void {
-    this.#sid = sid
+    this.#identify(sid)
     // The engine has given up meanwhile.
     if (this.#isOver) this.#options.hangUp(sid)
   }
@@ -68,7 +68,7 @@ export class DialledCall {
 
   status(sid: string, status: string, code: string | undefined): void {
     if (this.#isOver) return
-    this.#sid = sid
+    this.#identify(sid)
     const end = finalStatus(status)
     if (end !== undefined) this.#fail(outcomes[end], `Twilio reports the call as ${end}`, code)
     else if (status === "in-progress") this.#due ??= this.#options.now() + streamMs
@@ -91,6 +91,7 @@ export class DialledCall {
       call.abandon("the call was given up")
       return
     }
+    this.#identify(call.sid)
     this.#isOver = true
     if (this.#verdict !== undefined) call.answerer(this.#verdict)
     this.#options.onDone({ leg: call.leg })
@@ -113,6 +114,13 @@ export class DialledCall {
         ? this.#lostReason
         : "Twilio did not open the media stream; its console says why, at the call's errors"
     this.#fail("failed", reason, undefined)
+  }
+
+  /** The SID is known, by the answer of Twilio, a status or the media stream: whichever comes first. */
+  #identify(sid: string): void {
+    const isNew = this.#sid !== sid
+    this.#sid = sid
+    if (isNew && !this.#isOver) this.#options.progress.onPlaced?.(sid)
   }
 
   #fail(outcome: DialFailed["outcome"], reason: string, code: string | undefined): void {

@@ -108,7 +108,7 @@ export class OfferedCall {
   #answer(formats: Parameters<IncomingCall["answer"]>[0]["formats"]): Effect.Effect<CallLeg, CallGone> {
     if (this.#state !== "offered") return Effect.fail(new CallGone({ reason: "the caller has hung up" }))
     if (!formats.some(({ encoding, sampleRate }) => encoding === "mulaw" && sampleRate === mulaw8k.sampleRate)) {
-      return Effect.fail(new CallGone({ reason: "Twilio needs mu-law at 8 kHz" }))
+      return Effect.fail(new CallGone({ reason: "Twilio needs mu-law at 8 kHz", failed: true }))
     }
     this.#state = "answering"
     return Effect.async<CallLeg, CallGone>((resume) => {
@@ -131,7 +131,10 @@ export class OfferedCall {
       Effect.timeoutFail({
         duration: streamWithin,
         onTimeout: () =>
-          new CallGone({ reason: "Twilio did not open the media stream; its console says why, at the call's errors" })
+          new CallGone({
+            reason: "Twilio did not open the media stream; its console says why, at the call's errors",
+            failed: true
+          })
       })
     )
   }

@@ -1,14 +1,19 @@
 import { describe, expect, it } from "@effect/vitest"
+import { mulaw8k } from "@svc/providers/Audio"
+import { Effect, Fiber } from "effect"
 import { type Dialled, DialledCall } from "../src/DialledCall.ts"
+import { setUp } from "../src/testing/TwilioSetup.ts"
+import { numbers, until } from "./TestCalls.ts"
 
 /** A call that is being placed, with a clock that the test sets. */
 const dialling = () => {
   let now = 0
   const ends: Array<Dialled | undefined> = []
   const hungUp: Array<string> = []
+  const placed: Array<string> = []
   const call = new DialledCall({
     now: () => now,
-    progress: {},
+    progress: { onPlaced: (sid) => void placed.push(sid) },
     hangUp: (sid) => void hungUp.push(sid),
     onDone: (end) => void ends.push(end)
   })
@@ -17,7 +22,7 @@ const dialling = () => {
     call.check()
     return ends.length
   }
-  return { call, ends, endsAt, hungUp }
+  return { call, ends, endsAt, hungUp, placed }
 }
 
 describe("An outgoing call of Twilio whose placing is uncertain", () => {
@@ -46,4 +51,44 @@ describe("An outgoing call of Twilio whose placing is uncertain", () => {
     refused.call.notPlaced("not verified", "21219", "refused")
     expect(refused.ends).toMatchObject([{ failed: { reason: "not verified", code: "21219" } }])
   })
+})
+
+describe("An outgoing call of Twilio says its SID with onPlaced", () => {
+  it("once, when Twilio has accepted it or its first status comes", () => {
+    const accepted = dialling()
+    accepted.call.placed("CA1")
+    accepted.call.status("CA1", "ringing", undefined)
+    expect(accepted.placed).toEqual(["CA1"])
+    const shown = dialling()
+    shown.call.notPlaced("no answer", undefined, "lost")
+    shown.call.status("CA2", "busy", undefined)
+    shown.call.placed("CA2")
+    expect([shown.placed, shown.ends.length]).toEqual([["CA2"], 1])
+  })
+
+  it("not after the engine has given up", () => {
+    const { call, hungUp, placed } = dialling()
+    call.giveUp()
+    call.placed("CA1")
+    expect([placed, hungUp]).toEqual([[], ["CA1"]])
+  })
+
+  it.scopedLive("also when the phone is busy, or rings until the engine gives up", () =>
+    Effect.gen(function* () {
+      const { carrier, telephony } = yield* setUp()
+      const placed: Array<string> = []
+      const dial = (to: string) =>
+        telephony.outbound?.dial(
+          { callId: "call_out", to, from: numbers.to, formats: [mulaw8k] },
+          { onPlaced: (sid) => void placed.push(sid) }
+        ) ?? Effect.dieMessage("the plugin places no calls")
+      carrier.addPhone("+12025557001", "busy")
+      carrier.addPhone("+12025557002", "rings")
+      expect((yield* Effect.flip(dial("+12025557001"))).outcome).toBe("busy")
+      const ringing = yield* Effect.fork(dial("+12025557002"))
+      yield* until("the report of the second call", () => placed.length > 1)
+      yield* Fiber.interrupt(ringing)
+      expect(placed).toEqual(["+12025557001", "+12025557002"].map((to) => carrier.callTo(to)?.sid))
+    })
+  )
 })

@@ -160,7 +160,11 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
                     session.feed(
                       failed._tag === "DialFailed"
                         ? { _tag: "DialFailed", outcome: failed.outcome, reason: failed.reason }
-                        : { _tag: "AnswerFailed", reason: failed.reason }
+                        : {
+                            _tag: "AnswerFailed",
+                            reason: failed.reason,
+                            ...(failed.failed === true ? { failed: true } : {})
+                          }
                     )
                   )
               })

@@ -19,7 +19,7 @@ import * as Voicemail from "./Voicemail.ts"
  * | answering | answered, with a configuration | live |
  * | answering | answered, with a menu | menu: its digits are gathered |
  * | answering | answered, outbound | connected: the configuration is requested |
- * | answering | the caller hung up, or the dialled number did not answer | over |
+ * | answering | the caller hung up, the network could not answer, or the dialled number did not | over |
  * | connected | a menu | menu |
  * | connected, menu after its digits | a configuration | live |
  * | connected, menu after its digits | no usable configuration | over: failed |
@@ -78,8 +78,10 @@ export const onAnswered = (d: Draft): void => {
   }
 }
 
-export const onAnswerFailed = (d: Draft): void => {
-  if (d.state.phase === "answering") Ending.over(d, Ending.canceled)
+export const onAnswerFailed = (d: Draft, { failed, reason }: InputOf<"AnswerFailed">): void => {
+  if (d.state.phase !== "answering") return
+  if (failed === true) Problems.failed(d, "telephony", `the call could not be answered: ${reason}`)
+  Ending.over(d, failed === true ? Ending.failed : Ending.canceled)
 }
 
 export const onDialFailed = (d: Draft, { outcome, reason }: InputOf<"DialFailed">): void => {

@@ -160,7 +160,7 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
   },
   RecordingFailed: { weight: 1, fields: reason },
   Answered: { weight: 4, fields: none },
-  AnswerFailed: { weight: 1, fields: reason },
+  AnswerFailed: { weight: 1, fields: fixed(fc.record({ reason: fc.constant("gone"), failed: fc.boolean() })) },
   DialFailed: {
     weight: 1,
     fields: fixed(

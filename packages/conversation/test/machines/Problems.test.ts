@@ -79,9 +79,32 @@ describe("the failure of a call", () => {
     ],
     [
       "telephony",
+      "an answer that the network could not give",
+      /^the call could not be answered: gone$/,
+      () => {
+        const { config } = Script.live().state
+        if (config === null) throw new Error("a live call has a configuration")
+        return new Script()
+          .input({ _tag: "ConfigAnswered", config })
+          .input({ _tag: "AnswerFailed", ...gone, failed: true })
+      }
+    ],
+    [
+      "telephony",
       "a call that was declined",
       /^the call was declined: gone$/,
       () => new Script({ ...facts, outbound }).input({ _tag: "DialFailed", outcome: "rejected", ...gone })
+    ],
+    [
+      "telephony",
+      "a call that could not be placed",
+      /^the call could not be placed: no phone has registered; register one in SVC_SIP_USERS$/,
+      () =>
+        new Script({ ...facts, outbound }).input({
+          _tag: "DialFailed",
+          outcome: "failed",
+          reason: "no phone has registered; register one in SVC_SIP_USERS"
+        })
     ],
     [
       "server",

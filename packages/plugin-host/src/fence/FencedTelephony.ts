@@ -65,6 +65,7 @@ const fencedIncomingCall = (network: Network, call: IncomingCall, log: LogFault,
   const { id } = network
   let known: string | undefined
   const attempt = attemptOf(id, log, () => known)
+  const failed = (reason: string) => new CallGone({ reason: `${id}: ${reason}`, failed: true })
   return {
     id: call.id,
     from: call.from,
@@ -80,15 +81,15 @@ const fencedIncomingCall = (network: Network, call: IncomingCall, log: LogFault,
     answer: (options) =>
       runIsolated(
         () => logs(call.answer(options)),
-        (reason) => new CallGone({ reason: `${id}: ${reason}` }),
+        failed,
         // Connected after the deadline or the interruption.
         lateHangup(attempt)
       ).pipe(
         Effect.timeoutFail({
           duration: answerDeadline,
-          onTimeout: () => new CallGone({ reason: `${id}: did not connect within ${Duration.format(answerDeadline)}` })
+          onTimeout: () => failed(`did not connect within ${Duration.format(answerDeadline)}`)
         }),
-        Effect.flatMap(checkedLeg(network, attempt, (reason) => new CallGone({ reason: `${id}: ${reason}` })))
+        Effect.flatMap(checkedLeg(network, attempt, failed))
       ),
     canceled: Effect.suspend(() => call.canceled).pipe(
       Effect.catchAllDefect((defect) =>

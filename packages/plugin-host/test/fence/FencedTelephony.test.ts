@@ -59,17 +59,19 @@ describe("a fenced telephone network", () => {
     })
   )
 
-  it.effect("an answer that throws, dies or hangs fails with CallGone", () =>
-    Effect.gen(function* () {
-      for (const crash of [boom, () => Effect.die(new Error("boom"))]) {
-        const error = yield* Effect.flip(answer(yield* fenced({ answer: crash })))
-        expect(error).toMatchObject({ _tag: "CallGone", reason: "net: crashed: boom" })
-      }
-      const call = yield* fenced({ answer: () => Effect.never })
-      const fiber = yield* Effect.fork(Effect.flip(answer(call)))
-      yield* TestClock.adjust("10 seconds")
-      expect((yield* Fiber.join(fiber)).reason).toBe("net: did not connect within 10s")
-    })
+  it.effect(
+    "an answer that throws, dies or hangs fails with CallGone, as a failure and not as the caller's hang-up",
+    () =>
+      Effect.gen(function* () {
+        for (const crash of [boom, () => Effect.die(new Error("boom"))]) {
+          const error = yield* Effect.flip(answer(yield* fenced({ answer: crash })))
+          expect(error).toMatchObject({ _tag: "CallGone", reason: "net: crashed: boom", failed: true })
+        }
+        const call = yield* fenced({ answer: () => Effect.never })
+        const fiber = yield* Effect.fork(Effect.flip(answer(call)))
+        yield* TestClock.adjust("10 seconds")
+        expect(yield* Fiber.join(fiber)).toMatchObject({ reason: "net: did not connect within 10s", failed: true })
+      })
   )
 
   it.effect("a call that connects while its answer is interrupted is hung up", () =>

@@ -1,5 +1,5 @@
 import { Effect, Fiber } from "effect"
-import type { CallLeg, DialFailed, OutgoingCall } from "../Telephony.ts"
+import type { CallLeg, DialFailed, DialProgress, OutgoingCall } from "../Telephony.ts"
 import { type Check, CheckFailed, must, mustNotThrow, mustSucceed } from "./Check.ts"
 import type { OtherBehaviour, OtherPhone } from "./Phone.ts"
 import {
@@ -30,7 +30,7 @@ export const dialChecks = (harness: TelephonyHarness): ReadonlyArray<Check> => {
     name: string,
     behaves: OtherBehaviour,
     body: (
-      dial: (change?: Partial<OutgoingCall>) => Effect.Effect<CallLeg, DialFailed>,
+      dial: (change?: Partial<OutgoingCall>, progress?: DialProgress) => Effect.Effect<CallLeg, DialFailed>,
       other: OtherPhone
     ) => Effect.Effect<void, CheckFailed>
   ): Check =>
@@ -45,7 +45,7 @@ export const dialChecks = (harness: TelephonyHarness): ReadonlyArray<Check> => {
           from: numbers.to,
           formats: telephony.capabilities.formats.slice(0, 1)
         }
-        yield* body((change) => Effect.suspend(() => outbound.dial({ ...call, ...change })), phone)
+        yield* body((change, progress) => Effect.suspend(() => outbound.dial({ ...call, ...change }, progress)), phone)
       })
     )
 
@@ -82,6 +82,20 @@ export const dialChecks = (harness: TelephonyHarness): ReadonlyArray<Check> => {
         yield* call.hangup
         yield* eventually("the event Ended", () => events.some(({ _tag }) => _tag === "Ended"))
       })
+    ),
+    dialling(
+      "dial says the carrier's id of a call with onPlaced before the answer if its leg has one",
+      "answers",
+      (dial) =>
+        Effect.gen(function* () {
+          const placed: Array<string> = []
+          const { carrierCallId } = yield* answered(dial({}, { onPlaced: (id) => void placed.push(id) }))
+          const last = placed.at(-1)
+          yield* must(
+            carrierCallId === undefined || last === carrierCallId,
+            `${last === undefined ? "onPlaced was not called" : `onPlaced got ${last} last`}, and the leg has ${carrierCallId}`
+          )
+        })
     ),
     dialling("hangup ends a dialled call on the phone", "answers", (dial, { call }) =>
       Effect.gen(function* () {

@@ -67,6 +67,8 @@ export type TelephonyBug =
   | "continues to ring after an interrupted dial"
   | "accepts any format in dial"
   | "dials without audio"
+  | "places calls without their id"
+  | "places calls with another id than their legs"
   | PacketBug
   | "passes no early media"
   | "passes early media after an interrupted dial"

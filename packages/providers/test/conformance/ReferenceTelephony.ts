@@ -53,6 +53,10 @@ export const referenceTelephony = (
               }
               const call = called.get(to)
               if (call === undefined) return yield* Effect.dieMessage("no call")
+              const carrierCallId = `carrier-${to}`
+              if (!is("places calls without their id")) {
+                progress?.onPlaced?.(is("places calls with another id than their legs") ? to : carrierCallId)
+              }
               if (!is("passes no early media")) call.passEarly((frame) => progress?.onEarlyMedia?.(frame, format))
               yield* phones
                 .call(to, bugs)
@@ -63,7 +67,7 @@ export const referenceTelephony = (
                 )
               if (!is("passes early media after the answer")) call.passEarly(undefined)
               if (!is("dials without audio")) yield* playing(call)
-              return call.leg(format)
+              return { ...call.leg(format), carrierCallId }
             })
         },
         health: Effect.succeed(healthy),

@@ -57,7 +57,7 @@ export class InboundCall {
           const law = lawAmong(formats, this.#options.realism.of(callId)?.format)
           if (law === undefined) {
             this.#reject("unavailable")
-            return Effect.fail(new CallGone({ reason: unknownFormat }))
+            return Effect.fail(new CallGone({ reason: unknownFormat, failed: true }))
           }
           this.#state = "answered"
           this.#options.onCallId(callId)
