@@ -67,7 +67,6 @@ export type TelephonyBug =
   | "continues to ring after an interrupted dial"
   | "accepts any format in dial"
   | "dials without audio"
-  | "places calls without their id"
   | "places calls with another id than their legs"
   | PacketBug
   | "passes no early media"

@@ -54,9 +54,7 @@ export const referenceTelephony = (
               const call = called.get(to)
               if (call === undefined) return yield* Effect.dieMessage("no call")
               const carrierCallId = `carrier-${to}`
-              if (!is("places calls without their id")) {
-                progress?.onPlaced?.(is("places calls with another id than their legs") ? to : carrierCallId)
-              }
+              progress?.onPlaced?.(is("places calls with another id than their legs") ? to : carrierCallId)
               if (!is("passes no early media")) call.passEarly((frame) => progress?.onEarlyMedia?.(frame, format))
               yield* phones
                 .call(to, bugs)

@@ -60,7 +60,7 @@ const callerHangsUp = "the caller's hangup during a transfer ends the call and s
 const agentHangsUp = "hangup during a transfer ends the call and stops the ringing"
 const transfers = [transferCompletes, transferFails, callerHangsUp, agentHangsUp]
 const dialConnects = "dial connects audio in both directions if outbound is provided"
-const saysPlaced = "dial says the carrier's id of a call with onPlaced before the answer if its leg has one"
+const saysPlaced = "the id that dial gives to onPlaced is that of its leg"
 const hangupEndsDialled = "hangup ends a dialled call on the phone"
 const stopsRinging = "dial stops the ringing within 50 ms when it is interrupted"
 const passesEarly = "dial passes the audio before the answer to onEarlyMedia if earlyMedia is declared"
@@ -247,7 +247,6 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "continues to ring after an interrupted dial": [stopsRinging],
   "accepts any format in dial": ["dial fails with DialFailed when no requested format is supported"],
   "dials without audio": [dialConnects],
-  "places calls without their id": [saysPlaced],
   "places calls with another id than their legs": [saysPlaced],
   "cuts samples": [wholeSamples],
   "numbers some packets only": [numbered],
