@@ -4,7 +4,7 @@ import type { CallConfig } from "./answers/CallConfig.ts"
 import { platformToolsOf } from "./answers/PlatformTools.ts"
 import type { AgentEntry, CallerEntry, Entry, ToolUse } from "./Entries.ts"
 import { playedText, wholeText } from "./machines/Speech.ts"
-import { referenceMessage, searchKnowledge, searchKnowledgeTool } from "./Passages.ts"
+import { type Passage, referenceMessage, searchKnowledge, searchKnowledgeTool } from "./Passages.ts"
 import { perObject } from "./PerObject.ts"
 import { sameWords } from "./phrases/Words.ts"
 import type { Conversation } from "./State.ts"
@@ -92,8 +92,10 @@ const reference = ({ knowledge }: Conversation, { content }: CallerEntry): Reado
   const { found } = knowledge
   return found === null || !sameWords(found.query, content) || found.passages.length === 0
     ? []
-    : [referenceMessage(found.passages)]
+    : [referenceOf(found.passages)]
 }
+
+const referenceOf = perObject((passages: ReadonlyArray<Passage>) => lasting(referenceMessage(passages)))
 
 /** What the agent said and which tools it called; null: nothing. */
 const spokenSoFar = (entry: AgentEntry): ModelMessage | null => {
@@ -181,7 +183,7 @@ export const extraction = (state: Conversation): ReadonlyArray<ModelMessage> => 
   })
   const turns = transcript.slice(from + 1).map(({ content, role }): ModelMessage => ({ role, content }))
   return [
-    { role: "system", content: state.config?.system_prompt ?? "" },
+    prompt(state),
     ...(from >= 0 && history.summary !== null ? summary(state) : []),
     ...turns,
     { role: "user", content: extractionTask }

@@ -1,6 +1,6 @@
 /**
- * A function whose result is made once for each object, and kept as long as the object. For objects that are never changed, such as
- * the entries of a conversation.
+ * A function whose result is made once for each object, and kept as long as the object. For objects that are never
+ * changed, such as the entries of a conversation.
  */
 export const perObject = <K extends object, V>(make: (key: K) => V): ((key: K) => V) => {
   const made = new WeakMap<K, { readonly value: V }>()

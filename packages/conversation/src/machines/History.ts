@@ -65,8 +65,8 @@ const budgetOf = (state: Conversation): number => {
 }
 
 /**
- * The messages for the model. Old turns leave the history first if it has become too large. Called when the model is asked. `hasLeft`: whether
- * any left.
+ * The messages for the model, which is asked now. Old turns leave the history first if it has become too large; `hasLeft`:
+ * whether any did.
  */
 export const fitted = (
   d: Draft,

@@ -98,7 +98,10 @@ const drop = (d: Draft): void => {
 
 const isSame = (a: unknown, b: unknown): boolean => a === b || canonicalJson(a) === canonicalJson(b)
 
-/** Whether requests are the same, but for case and punctuation of the caller's last words. Most of their parts are the same objects. */
+/**
+ * Whether requests are the same, but for case and punctuation of the caller's last words. Most of their parts are the same
+ * objects.
+ */
 const isSameRequest = (a: ModelRequest, b: ModelRequest): boolean => {
   const { messages, tools, ...settings } = a
   const { messages: others, tools: otherTools, ...otherSettings } = b
