@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
-import { ConfigProvider, Deferred, Effect, Exit, Layer, TestClock } from "effect"
-import { layerOf, ReceiverClient, type RequestThread } from "../src/delivery/ReceiverClient.ts"
+import { ConfigProvider, Deferred, Effect, Exit, Layer, Logger, TestClock } from "effect"
+import { layerOf, ReceiverClient, type RequestThread, threadFailed } from "../src/delivery/ReceiverClient.ts"
 import { type AttemptResult, timedOut } from "../src/delivery/ReceiverRequests.ts"
 import type { FromThread, ToThread } from "../src/delivery/ReceiverThread.ts"
 import { serve } from "./Receiver.ts"
@@ -58,7 +58,10 @@ describe("ReceiverClient", () => {
       expect(results).toEqual(Array(100).fill({ status_code: 200, error: null }))
       expect(bodies).toEqual(["b 200000", ...Array(100).fill("b 2")])
       expect(new Set(names)).toEqual(new Set(["receiver.test"]))
-      expect(yield* send("http://unknown.test/")).toMatchObject({ status_code: null, error: "no such name" })
+      expect(yield* send("http://unknown.test/")).toEqual({
+        status_code: null,
+        error: "the URL could not be reached: its host name was not found. Check its spelling"
+      })
     }).pipe(Effect.provide(real(true)))
   )
 
@@ -68,7 +71,9 @@ describe("ReceiverClient", () => {
       let connections = 0
       server.on("connection", () => connections++)
       for (const blocked of [url, url.replace("http:", "https:"), "https://receiver.test/"]) {
-        expect(yield* send(blocked)).toMatchObject({ error: expect.stringContaining("blocked by SSRF filter") })
+        expect(yield* send(blocked)).toMatchObject({
+          error: expect.stringContaining("its address, scheme or port is not allowed")
+        })
       }
       expect(connections).toBe(0)
     }).pipe(Effect.provide(real(false)))
@@ -99,16 +104,16 @@ const fakeThreads = () => {
   const threads: Array<{
     readonly got: Array<ToThread>
     readonly say: (message: FromThread) => void
-    readonly exit: (reason: string) => void
+    readonly exit: (error: Error) => void
     ended: boolean
   }> = []
   const start = (): RequestThread => {
     let onMessage: (message: FromThread) => void = () => undefined
-    let onExit: (reason: string) => void = () => undefined
+    let onExit: (error: Error) => void = () => undefined
     const thread = {
       got: [] as Array<ToThread>,
       say: (message: FromThread) => onMessage(message),
-      exit: (reason: string) => onExit(reason),
+      exit: (error: Error) => onExit(error),
       ended: false
     }
     threads.push(thread)
@@ -134,6 +139,11 @@ const passed = Effect.promise(() => Promise.resolve())
 describe("a thread of the client", () => {
   it.scoped("that ends fails its requests, and the next request starts another", () => {
     const { client, threads } = fakeThreads()
+    const logged: Array<string> = []
+    const log = Logger.replace(
+      Logger.defaultLogger,
+      Logger.make(({ message }) => void logged.push(String(message)))
+    )
     return Effect.gen(function* () {
       const { post } = yield* ReceiverClient
       const results: Array<readonly [string, AttemptResult]> = []
@@ -142,11 +152,10 @@ describe("a thread of the client", () => {
       started("second")
       yield* passed
       threads[0]?.say({ _tag: "Results", results: [[0, { status_code: 204, error: null }]] })
-      threads[0]?.exit("out of memory")
-      const failed = { status_code: null, error: "out of memory" }
+      threads[0]?.exit(new Error("ENOMEM /srv/secret.js"))
       expect(results).toEqual([
         ["first", { status_code: 204, error: null }],
-        ["second", failed]
+        ["second", threadFailed]
       ])
       started("third")
       yield* passed
@@ -156,7 +165,12 @@ describe("a thread of the client", () => {
       threads[1]?.say({ _tag: "Results", results: [[1, { status_code: 500, error: "status 500" }]] })
       threads[1]?.say({ _tag: "Results", results: [[2, { status_code: 200, error: null }]] })
       expect(results.slice(2)).toEqual([["third", { status_code: 200, error: null }]])
-    }).pipe(Effect.provide(client))
+      yield* Effect.yieldNow()
+      expect(logged).toEqual([
+        expect.stringMatching(/^The thread that sends deliveries ended; its requests failed.*ENOMEM/s)
+      ])
+      expect(threadFailed.error).not.toMatch(/ENOMEM|secret/)
+    }).pipe(Effect.provide(client), Effect.provide(log))
   })
 
   it.scoped("that does not answer a cancellation is ended, and another is used", () => {
@@ -171,7 +185,7 @@ describe("a thread of the client", () => {
       yield* TestClock.adjust("1999 millis")
       expect(results).toEqual([])
       yield* TestClock.adjust("1 millis")
-      expect(results).toEqual([{ status_code: null, error: "the thread of the deliveries does not answer" }])
+      expect(results).toEqual([threadFailed])
       expect(threads[0]?.ended).toBe(true)
       post(request("http://a/"), () => undefined)
       yield* passed
@@ -201,7 +215,7 @@ describe("a thread of the client", () => {
       Effect.zipRight(
         Effect.sync(() => {
           expect(threads[0]?.ended).toBe(true)
-          threads[0]?.exit("ended")
+          threads[0]?.exit(new Error("ended"))
           expect(results).toEqual([])
         })
       )

@@ -29,7 +29,7 @@ const table: Readonly<Record<string, Permission>> = {
   "packages/plugin-host": { packages: ["providers"] },
   "packages/database": { packages: ["api"] },
   "packages/cluster": { packages: ["api", "database"] },
-  "packages/urls": { packages: ["api"] },
+  "packages/urls": { packages: ["api"], tests: ["providers"] },
   "packages/auth": { packages: foundation },
   "packages/billing": { packages: foundation, services: ["auth"] },
   "packages/webhooks": { packages: foundation, services: ["auth", "billing"] },

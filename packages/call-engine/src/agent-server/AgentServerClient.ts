@@ -10,10 +10,10 @@ import { readJson } from "@svc/api/JsonLimits"
 import { fieldNames, inWords, isRecord } from "@svc/conversation/answers/FieldReader"
 import type { FaultCause } from "@svc/conversation/answers/ServerFault"
 import * as SharedTimeout from "@svc/providers/SharedTimeout"
+import { type ConnectionCause, connectionFault } from "@svc/urls/ConnectionFault"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Context, Data, Effect, Exit, Layer, Schema } from "effect"
 import { Agent, type Dispatcher } from "undici"
-import { connectionFault } from "./ConnectionFault.ts"
 import { jsonFault } from "./JsonFault.ts"
 import { type RequestTrace, type ServerRequest, traced } from "./ServerRequest.ts"
 
@@ -192,8 +192,8 @@ const request = (
           else fail(causeOfStatus(status), `status ${status}`)
         },
         onResponseError: (_, error) => {
-          const { cause, words } = connectionFault(error)
-          fail(cause, `the server could not be reached: ${words}`)
+          const { cause, what } = connectionFault(error)
+          fail(faultCauses[cause], `server_url could not be reached: ${what}`)
         }
       }
     )
@@ -202,6 +202,19 @@ const request = (
       giveUp()
     })
   })
+
+/** The cause decides the hint, which takes the place of the fault's advice. */
+const faultCauses: { readonly [cause in ConnectionCause]: FaultCause } = {
+  blocked: "blocked",
+  dns: "dns",
+  refused: "refused",
+  unreachable: "unreachable",
+  tls: "tls",
+  "not-http": "not-http",
+  closed: "closed",
+  timeout: "timeout",
+  "invalid-http": "not-http"
+}
 
 const causeOfStatus = (status: number): FaultCause => {
   if (status >= 500) return "server-error"

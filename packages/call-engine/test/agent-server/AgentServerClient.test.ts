@@ -105,8 +105,8 @@ describe("a request to the agent's server", () => {
         "the answer has more than 10000 values",
         "the answer is nested more than 100 levels deep"
       ])
-      expect(reasons[9]).toMatch(/^the server could not be reached: /)
-      expect(reasons[10]).toMatch(/^the server could not be reached: /)
+      expect(reasons[9]).toMatch(/^server_url could not be reached: /)
+      expect(reasons[10]).toMatch(/^server_url could not be reached: /)
     })
   )
 
@@ -197,7 +197,7 @@ describe("a request to the agent's server", () => {
         ["tool.call", toolCall, 200, null],
         ["tool.call", toolCall, 500, "status 500"],
         ["tool.call", toolCall, 200, "the answer to tool.call has no result"],
-        ["tool.call", toolCall, null, expect.stringMatching(/^the server could not be reached: /)]
+        ["tool.call", toolCall, null, expect.stringMatching(/^server_url could not be reached: /)]
       ])
       const [good, bad, cut, none] = requests.map(({ response }) => response)
       expect([good, bad, none]).toEqual([`{"result": 1}`, "broken \uFFFD", null])
@@ -257,7 +257,9 @@ describe("a request to the agent's server", () => {
           const to = agentAt(`${scheme}://${host}:${port}/`)
           for (const asked of [service.callStarted(to, started), service.toolCall(to, toolCall)]) {
             const result = yield* Effect.either(asked)
-            expect(result).toMatchObject({ left: { reason: expect.stringContaining("blocked by SSRF filter") } })
+            expect(result).toMatchObject({
+              left: { reason: expect.stringContaining("its address, scheme or port is not allowed") }
+            })
           }
         }
       }
@@ -272,7 +274,9 @@ describe("a request to the agent's server", () => {
       const service = yield* AgentServerClient
       const { port } = new URL(server.url)
       const result = yield* Effect.either(service.callStarted(agentAt(`https://rebind.example:${port}/`), started))
-      expect(result).toMatchObject({ left: { reason: expect.stringContaining("blocked by SSRF filter") } })
+      expect(result).toMatchObject({
+        left: { reason: expect.stringContaining("its address, scheme or port is not allowed") }
+      })
       expect([server.received, server.connections()]).toEqual([[], 0])
     }).pipe(
       Effect.provide(

@@ -86,9 +86,14 @@ const answers: ReadonlyArray<readonly [string, (res: http.ServerResponse) => voi
     "a closed connection",
     (res) => void res.socket?.destroy(),
     "closed",
-    /could not be reached: it closed the connection/
+    /server_url could not be reached: its server closed the connection/
   ],
-  ["something else than HTTP", (res) => void res.socket?.end("SSH-2.0-OpenSSH\r\n"), "not-http", /not HTTP/]
+  [
+    "something else than HTTP",
+    (res) => void res.socket?.end("SSH-2.0-OpenSSH\r\n"),
+    "not-http",
+    /does not speak HTTP at this port$/
+  ]
 ]
 
 describe("the fault of a request to the agent's server", () => {
@@ -132,11 +137,14 @@ describe("the fault of a request to the agent's server", () => {
         expect(yield* fed(`http://user:pw@127.0.0.1:${free}/agent?x=1`, kind)).toMatchObject({
           cause: "refused",
           what: expect.stringMatching(
-            /^POST http:\/\/127\.0\.0\.1:\d+\/agent failed after \d+ ms: .*refused \(ECONNREFUSED\)$/
+            /^POST http:\/\/127\.0\.0\.1:\d+\/agent failed after \d+ ms: server_url could not be reached: its server refused the connection$/
           )
         })
       }
-      expect(yield* fed("http://nobody.invalid/agent", "call.started")).toMatchObject({ cause: "dns" })
+      expect(yield* fed("http://nobody.invalid/agent", "call.started")).toMatchObject({
+        cause: "dns",
+        what: expect.stringMatching(/its host name was not found$/)
+      })
       expect(yield* fed("nonsense", "call.started")).toMatchObject({ cause: "url" })
     }).pipe(Effect.provide(agentServerClient()))
   )
@@ -158,7 +166,10 @@ describe("the fault of a request to the agent's server", () => {
 
   it.scopedLive("names an address that is not allowed", () =>
     Effect.map(fed("http://127.0.0.1:8080/agent", "call.started"), (fault) =>
-      expect(fault).toMatchObject({ cause: "blocked" })
+      expect(fault).toMatchObject({
+        cause: "blocked",
+        what: expect.stringMatching(/its address, scheme or port is not allowed$/)
+      })
     ).pipe(Effect.provide(agentServerClient(false)))
   )
 

@@ -2,7 +2,7 @@ import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Clock, Context, Data, Duration, Effect, Layer } from "effect"
 import { Agent, type Dispatcher } from "undici"
 import { maxPageBytes, tooLarge, userAgent } from "./ReaderMessages.ts"
-import { connectionFault } from "./SourceFaults.ts"
+import { requestFault } from "./SourceFaults.ts"
 
 /** The response to a request, as it was sent. */
 export interface Fetched {
@@ -143,7 +143,7 @@ const exchange = (agent: Agent, url: URL, purpose: Purpose): Effect.Effect<Fetch
         },
         onResponseEnd: () => succeed(false),
         onResponseError: (_, error) => {
-          const { isOfHost, words } = connectionFault(error)
+          const { isOfHost, words } = requestFault(error)
           fail(words, isOfHost)
         }
       }

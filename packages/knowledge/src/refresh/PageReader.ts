@@ -2,9 +2,13 @@ import type { Worker } from "node:worker_threads"
 import { startWorkerThread } from "@svc/cluster/WorkerThread"
 import { Context, Data, type Duration, Effect, Layer } from "effect"
 import type { Answer, Job } from "./ReaderMessages.ts"
+import { shownPage } from "./SourceFaults.ts"
 
 /** A job broke the thread: it took too long, or too much memory. The reason is the end of a sentence about the URL. */
 export class ReaderFailed extends Data.TaggedError("ReaderFailed")<{ readonly reason: string }> {}
+
+/** What people read of an error of the reader; the error itself is logged. */
+const readerError = "cannot be read, because Svc had an error. The operator of this server finds it in the log"
 
 /** How long a job may take. */
 const timeout = "5 seconds"
@@ -63,11 +67,14 @@ export class PageReader extends Context.Tag("@svc/knowledge/PageReader")<
         worker.on("message", (answer: Answer) => made.settle?.(Effect.succeed(answer)))
         worker.on("error", (error: Error & { readonly code?: string }) => {
           const isMemory = error.code === "ERR_WORKER_OUT_OF_MEMORY"
-          const reason = isMemory ? "takes too much memory to read" : `cannot be read: ${error.message.slice(0, 200)}`
-          made.settle?.(Effect.fail(new ReaderFailed({ reason })))
+          const failure = new ReaderFailed({ reason: isMemory ? "takes too much memory to read" : readerError })
+          const log = isMemory ? Effect.void : Effect.logWarning("The thread that reads pages failed", error)
+          made.settle?.(Effect.zipRight(log, failure))
         })
         worker.on("exit", () =>
-          made.settle?.(Effect.fail(new ReaderFailed({ reason: "cannot be read: the reader ended" })))
+          made.settle?.(
+            Effect.fail(new ReaderFailed({ reason: "cannot be read, because its reader ended. Refresh again" }))
+          )
         )
         yield* next(made, startTimeout, () => undefined)
         return made
@@ -78,7 +85,12 @@ export class PageReader extends Context.Tag("@svc/knowledge/PageReader")<
           Effect.flatMap(started, (ready) => next(ready, timeout, () => ready.worker.postMessage(job))).pipe(
             // Also when the refresh is interrupted: the answer would be taken for that of the next job.
             Effect.onExit((exit) => (exit._tag === "Success" ? Effect.void : end)),
-            turn.withPermits(1)
+            turn.withPermits(1),
+            Effect.flatMap((answer): Effect.Effect<Answer> => {
+              if (answer._tag !== "Failed") return Effect.succeed(answer)
+              const refused: Answer = { _tag: "Refused", reason: readerError }
+              return Effect.as(Effect.logWarning(`${shownPage(job.url)} could not be read`, answer.error), refused)
+            })
           )
       }
     })

@@ -39,6 +39,8 @@ export type Answer =
   | { readonly _tag: "Robots"; readonly allowed: boolean; readonly delay: number | null }
   /** The reason is the end of a sentence that begins with the URL. */
   | { readonly _tag: "Refused"; readonly reason: string }
+  /** The job failed with an error of the program; `error` is for the log. */
+  | { readonly _tag: "Failed"; readonly error: string }
 
 /** The name under which robots.txt files address us. */
 export const userAgent = "SvcBot"

@@ -118,7 +118,7 @@ const answerOf = (work: () => Answer): Answer => {
   } catch (error) {
     // It is nested too deeply, or the stack overflows.
     if (error instanceof RangeError) return refused("is nested too deeply to be read")
-    return refused(`cannot be read: ${error instanceof Error ? error.message.slice(0, 200) : "unknown error"}`)
+    return { _tag: "Failed", error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }
 }
 

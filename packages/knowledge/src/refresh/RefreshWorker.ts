@@ -8,6 +8,7 @@ import { DueWork } from "../DueWork.ts"
 import { cutTo } from "../PassageCutter.ts"
 import { PassagesRepo } from "../PassagesRepo.ts"
 import { type Claimed, RefreshesRepo } from "./RefreshesRepo.ts"
+import { shownPage } from "./SourceFaults.ts"
 import { type ReadSource, SourceReader } from "./SourceReader.ts"
 
 /** How often this node looks for bases that are due, and that no request of this process made so, while there are others. */
@@ -110,7 +111,7 @@ export const RefreshWorker: Layer.Layer<
       claimed.attempts > maxAttempts
         ? onFailure(
             claimed,
-            `The server stopped ${maxAttempts} times while it read ${claimed.source_url}. Look in its log, fix the cause, and refresh again`
+            `The server stopped ${maxAttempts} times while it read ${shownPage(claimed.source_url)}. Look in its log, fix the cause, and refresh again`
           )
         : source.read(claimed.source_url, repo.isCurrent(claimed)).pipe(
             Effect.matchEffect({

@@ -4,7 +4,7 @@ import { type NewPassages, PassageCollection } from "../PassageCollection.ts"
 import { type Fetched, PageFetcher, type Purpose } from "./PageFetcher.ts"
 import { PageReader } from "./PageReader.ts"
 import { type Answer, maxPages, maxSitemaps, userAgent } from "./ReaderMessages.ts"
-import { refusalWords } from "./SourceFaults.ts"
+import { refusalWords, shownPage } from "./SourceFaults.ts"
 
 /** What a source says. */
 export interface ReadSource extends NewPassages {
@@ -32,8 +32,6 @@ const maxMillis = 10 * 60_000
 const maxDelayMs = 10_000
 /** Pages that may end the reader thread; after that no more pages are read. */
 const maxHarmful = 3
-/** Most characters of a URL that are shown in a reason. */
-const shownUrl = 300
 
 const unreadable = (
   url: string,
@@ -41,14 +39,14 @@ const unreadable = (
   rest: Partial<Pick<Unreadable, "isGone" | "isHarmful" | "hostFault">> = {}
 ) =>
   new Unreadable({
-    reason: `${url.slice(0, shownUrl)} ${reason}`,
+    reason: `${shownPage(url)} ${reason}`,
     isGone: false,
     isHarmful: false,
     hostFault: null,
     ...rest
   })
 
-type Content = Exclude<Answer, { readonly _tag: "Ready" | "Robots" | "Refused" }>
+type Content = Exclude<Answer, { readonly _tag: "Ready" | "Robots" | "Refused" | "Failed" }>
 
 /** What a robots.txt says; `open` when there is none. */
 type Robots =

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { describe, expect, it } from "@effect/vitest"
 import { certificate } from "@svc/providers/testing/LocalCertificate"
 import { Effect } from "effect"
-import { connectionFault } from "../../src/refresh/SourceFaults.ts"
+import { requestFault } from "../../src/refresh/SourceFaults.ts"
 import { SourceReader } from "../../src/refresh/SourceReader.ts"
 import { Reading, Strict, site } from "./Site.ts"
 
@@ -84,22 +84,43 @@ describe("last_error of a source that cannot be requested", () => {
     }).pipe(Effect.provide(Strict))
   )
 
-  it.each([
-    ["CERT_HAS_EXPIRED", "its TLS certificate has expired"],
-    ["ERR_TLS_CERT_ALTNAME_INVALID", "its TLS certificate is for another host name"],
-    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "its TLS certificate is not signed by an authority that is known here"],
-    ["CERT_REVOKED", "its TLS certificate was not accepted (CERT_REVOKED)"],
-    ["EPROTO", "its server and this one agree on no TLS connection"],
-    ["UND_ERR_CONNECT_TIMEOUT", "its server did not accept a connection in time"],
-    ["ETIMEDOUT", "its server did not accept a connection in time"],
-    ["EAI_AGAIN", "its host name could not be looked up"],
-    ["EOTHER", "the connection failed (EOTHER)"]
-  ])("says in plain words what %s means", (code, words) => {
-    const error = Object.assign(new Error("error:0A000410:SSL routines:../deps/openssl/x.c:1605:"), { code })
-    for (const one of [error, new AggregateError([error])]) {
-      const fault = connectionFault(one)
-      expect(fault.words).toContain(`cannot be read: ${words}`)
-      expect(fault.words).not.toMatch(/openssl|routines/)
+  it("concerns the host, unless one response may be the cause", () => {
+    const isOfHost = (code: string) => requestFault(Object.assign(new Error(code), { code })).isOfHost
+    for (const code of [
+      "ENOTFOUND",
+      "ECONNREFUSED",
+      "ETIMEDOUT",
+      "CERT_HAS_EXPIRED",
+      "SVC_BLOCKED_ADDRESS",
+      "EPROTO"
+    ]) {
+      expect([code, isOfHost(code)]).toEqual([code, true])
+    }
+    for (const code of ["ECONNRESET", "UND_ERR_BODY_TIMEOUT", "UND_ERR_HEADERS_OVERFLOW", "EOTHER"]) {
+      expect([code, isOfHost(code)]).toEqual([code, false])
     }
   })
+
+  it.scopedLive("has no credentials and no query of a URL, also of one that a redirect or a sitemap names", () =>
+    Effect.gen(function* () {
+      const made = yield* site
+      const unused = yield* Effect.scoped(answering(() => undefined))
+      const to = (location: string) => ({ status: 302, headers: { location } })
+      made.pages.set("/refused", to(`http://127.0.0.1:${unused}/page?key=s3cret#part`))
+      made.pages.set("/credentials", to("http://user:s3cret@127.0.0.1/page"))
+      const reasons = [
+        yield* reasonOf(`${made.url}/gone?key=s3cret`),
+        yield* reasonOf(`${made.url}/refused`),
+        yield* reasonOf(`${made.url}/credentials`),
+        yield* reasonOf(made.list(["/a?key=s3cret", "/b?key=s3cret"]))
+      ]
+      const refused = "cannot be read: its server refused the connection. Check that it runs, and the port"
+      expect(reasons).toEqual([
+        `${made.url}/gone?… answered with status 404`,
+        `http://127.0.0.1:${unused}/page?… ${refused}`,
+        "http://127.0.0.1/page cannot be read: the address contains a user name or password, which is not allowed",
+        `${made.url}/sitemap.xml lists 2 pages, none of which could be read: ${made.url}/a?… answered with status 404`
+      ])
+    }).pipe(Effect.provide(Reading))
+  )
 })

@@ -9,9 +9,15 @@ import type { FromThread, ThreadSettings, ToThread } from "./ReceiverThread.ts"
 export interface RequestThread {
   readonly postMessage: (message: ToThread) => void
   readonly onMessage: (handler: (message: FromThread) => void) => void
-  /** Called when the thread failed or ended. */
-  readonly onExit: (handler: (reason: string) => void) => void
+  /** Called when the thread failed or ended, with the error if there was one. */
+  readonly onExit: (handler: (error?: Error) => void) => void
   readonly terminate: () => void
+}
+
+/** The result of a request whose thread failed, which is logged. */
+export const threadFailed: AttemptResult = {
+  status_code: null,
+  error: "the request was not completed, because Svc had an error. The operator of this server finds it in the log"
 }
 
 /** Characters of bodies that are passed to the thread in one message. */
@@ -31,7 +37,7 @@ export class ReceiverClient extends Context.Tag("@svc/webhooks/ReceiverClient")<
     /**
      * Sends a request and calls `done` once, later, with its result. The caller measures the time: the returned
      * function cancels the request, and `done` then gets the status, if one has arrived, or {@link timedOut}. When the
-     * thread ends, `done` gets an error without a status, and the next request starts another.
+     * thread ends, `done` gets {@link threadFailed}, and the next request starts another.
      */
     readonly post: Post
   }
@@ -52,6 +58,8 @@ export const layerOf = (
         start: () => start({ policy: safety.policy }),
         resolve: safety.resolve,
         clock: yield* Effect.clock,
+        log: (problem, error) =>
+          void run(Effect.logError(`${problem}; its requests failed`, ...(error === undefined ? [] : [error]))),
         later: (check) => void run(Effect.delay(Effect.sync(check), hungAfter))
       })
       yield* Effect.addFinalizer(() => Effect.sync(() => client.close()))
@@ -63,6 +71,7 @@ interface ClientOptions {
   readonly start: () => RequestThread
   readonly resolve: Context.Tag.Service<UrlSafety>["resolve"]
   readonly clock: Clock.Clock
+  readonly log: (problem: string, error?: Error) => void
   /** Runs a check of a cancelled request after {@link hungAfter}. */
   readonly later: (check: () => void) => void
 }
@@ -112,7 +121,7 @@ class ThreadClient {
     started.onMessage((message) => {
       if (this.#thread === started) this.#receive(started, message)
     })
-    started.onExit((reason) => this.#end(started, reason))
+    started.onExit((error) => this.#end(started, "The thread that sends deliveries ended", error))
     return started
   }
 
@@ -156,18 +165,19 @@ class ThreadClient {
     const thread = this.#running()
     thread.postMessage({ _tag: "Cancel", id })
     this.#options.later(() => {
-      if (this.#pending.has(id)) this.#end(thread, "the thread of the deliveries does not answer")
+      if (this.#pending.has(id)) this.#end(thread, "The thread that sends deliveries does not answer")
     })
   }
 
-  #end(thread: RequestThread, reason: string): void {
+  #end(thread: RequestThread, problem: string, error?: Error): void {
     if (this.#thread !== thread) return
+    this.#options.log(problem, error)
     this.#thread = undefined
     thread.terminate()
     for (const [id, result] of this.#results.splice(0)) this.#complete(id, result)
     const unsent = new Set(this.#batch.map(([id]) => id))
     for (const id of [...this.#pending.keys()]) {
-      if (!unsent.has(id)) this.#complete(id, { status_code: null, error: reason })
+      if (!unsent.has(id)) this.#complete(id, threadFailed)
     }
   }
 }
@@ -178,8 +188,8 @@ const startThread = (settings: ThreadSettings): RequestThread => {
     postMessage: (message) => worker.postMessage(message),
     onMessage: (handler) => void worker.on("message", handler),
     onExit: (handler) => {
-      worker.on("error", (error) => handler(`the thread of the deliveries failed: ${error.message.slice(0, 200)}`))
-      worker.on("exit", () => handler("the thread of the deliveries ended"))
+      worker.on("error", handler)
+      worker.on("exit", () => handler())
     },
     terminate: () => void worker.terminate()
   }

@@ -1,4 +1,4 @@
-import { connectionReason } from "@svc/urls/ConnectionError"
+import { connectionFault, withAdvice } from "@svc/urls/ConnectionFault"
 import { Agent, type buildConnector, type Dispatcher } from "undici"
 import type { DeliveryRequest } from "./DeliveryRequest.ts"
 
@@ -41,6 +41,14 @@ const resultOf = (status: number): AttemptResult => {
   if (status >= 200 && status < 300) return { status_code: status, error: null }
   if (status >= 300 && status < 400) return { status_code: status, error: `redirects are not followed (${status})` }
   return { status_code: status, error: `status ${status}` }
+}
+
+/** Why there was no answer, without addresses and without text of a library. */
+const noAnswer = (error: Error): AttemptResult => {
+  const fault = connectionFault(error)
+  const setting =
+    fault.cause === "blocked" ? ", or have the operator of this server set SVC_ALLOW_PRIVATE_URLS=true" : ""
+  return { status_code: null, error: `the URL could not be reached: ${withAdvice(fault)}${setting}` }
 }
 
 /** A URL in the parts that undici takes. */
@@ -111,8 +119,7 @@ const exchange = (
         if (status !== undefined) finish(resultOf(status))
       },
       // If there is a status, the connection broke in the body, which is not needed.
-      onResponseError: (_, error) =>
-        finish(status === undefined ? { status_code: null, error: connectionReason(error, 500) } : resultOf(status))
+      onResponseError: (_, error) => finish(status === undefined ? noAnswer(error) : resultOf(status))
     }
   )
   return () => {

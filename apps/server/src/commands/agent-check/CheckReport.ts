@@ -1,3 +1,4 @@
+import { hintOf } from "@svc/conversation/answers/ServerFault"
 import type { Check } from "./Check.ts"
 
 /** The end of the report. */
@@ -22,7 +23,7 @@ export const linesOf = (
 ): ReadonlyArray<string> => {
   const mark = !ok ? "FAIL" : checked ? "ok" : "skip"
   const says = warnings.length === 0 || (check !== "signature" && check !== "timestamp")
-  const blocked = failure?.reason.includes("blocked by SSRF filter") === true && !dev
+  const blocked = failure !== null && failure.hint === hintOf(failure.stage, "blocked") && !dev
   return [
     ...(says ? [line(mark, check, detail)] : []),
     ...(failure === null ? [] : [line("", "", failure.reason), line("", "", failure.hint)]),
