@@ -32,7 +32,7 @@ const fault = (cause: ConnectionCause, what: string, advice: string | null = nul
 
 const blocked = fault(
   "blocked",
-  "its address, scheme or port is not allowed",
+  "its address, scheme or port is blocked by SSRF filter",
   "Give a public https address with the usual port"
 )
 /** No name server knows the host. */

@@ -72,7 +72,7 @@ describe("ReceiverClient", () => {
       server.on("connection", () => connections++)
       for (const blocked of [url, url.replace("http:", "https:"), "https://receiver.test/"]) {
         expect(yield* send(blocked)).toMatchObject({
-          error: expect.stringContaining("its address, scheme or port is not allowed")
+          error: expect.stringContaining("its address, scheme or port is blocked by SSRF filter")
         })
       }
       expect(connections).toBe(0)

@@ -144,7 +144,7 @@ describe("receiverRequests", () => {
       ]) {
         expect(yield* send(blocked)).toEqual(
           unreached(
-            "its address, scheme or port is not allowed. Give a public https address with the usual port, " +
+            "its address, scheme or port is blocked by SSRF filter. Give a public https address with the usual port, " +
               "or have the operator of this server set SVC_ALLOW_PRIVATE_URLS=true"
           )
         )

@@ -248,7 +248,7 @@ describe("svc agent check", () => {
       const { url } = yield* Effect.scoped(AgentServerDouble.start(good))
       expect((yield* checked({ agent: url })).checks[0].failure.reason).toMatch(/its server refused the connection$/)
       const blocked = yield* check({ agent: url, json: false, dev: false }, [])
-      expect(blocked.out).toMatch(/its address, scheme or port is not allowed/)
+      expect(blocked.out).toMatch(/its address, scheme or port is blocked by SSRF filter/)
       expect(blocked.out).toMatch(/give --dev here too/)
       expect(yield* check({ agent: "http://" })).toMatchObject({ code: 2, err: "svc: http:// is not a URL" })
     })

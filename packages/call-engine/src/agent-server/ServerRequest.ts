@@ -1,5 +1,4 @@
 import { shortened } from "@svc/conversation/Shortened"
-import { shownUrl } from "@svc/urls/ShownUrl"
 import { Effect, Exit } from "effect"
 
 /** The longest body that is kept, in characters. */
@@ -75,7 +74,11 @@ const errorOf = (exit: Exit.Exit<unknown, { readonly reason: string }>): string 
 const maxUrl = 200
 
 /** A URL without what may be secret: credentials, query and fragment. */
-export const publicPart = (url: string): string => shortened(shownUrl(url) ?? "server_url", maxUrl)
+export const publicPart = (url: string): string => {
+  if (!URL.canParse(url)) return "server_url"
+  const { host, pathname, protocol } = new URL(url)
+  return shortened(`${protocol}//${host}${pathname}`, maxUrl)
+}
 
 /** What happened to a request, for people: `POST https://example.com/agent answered 404 with text/html in 12 ms`. */
 export const storyOf = (url: string, { content_type, duration_ms, status }: ServerRequest): string => {

@@ -258,7 +258,7 @@ describe("a request to the agent's server", () => {
           for (const asked of [service.callStarted(to, started), service.toolCall(to, toolCall)]) {
             const result = yield* Effect.either(asked)
             expect(result).toMatchObject({
-              left: { reason: expect.stringContaining("its address, scheme or port is not allowed") }
+              left: { reason: expect.stringContaining("its address, scheme or port is blocked by SSRF filter") }
             })
           }
         }
@@ -275,7 +275,7 @@ describe("a request to the agent's server", () => {
       const { port } = new URL(server.url)
       const result = yield* Effect.either(service.callStarted(agentAt(`https://rebind.example:${port}/`), started))
       expect(result).toMatchObject({
-        left: { reason: expect.stringContaining("its address, scheme or port is not allowed") }
+        left: { reason: expect.stringContaining("its address, scheme or port is blocked by SSRF filter") }
       })
       expect([server.received, server.connections()]).toEqual([[], 0])
     }).pipe(

@@ -168,7 +168,7 @@ describe("the fault of a request to the agent's server", () => {
     Effect.map(fed("http://127.0.0.1:8080/agent", "call.started"), (fault) =>
       expect(fault).toMatchObject({
         cause: "blocked",
-        what: expect.stringMatching(/its address, scheme or port is not allowed$/)
+        what: expect.stringMatching(/its address, scheme or port is blocked by SSRF filter$/)
       })
     ).pipe(Effect.provide(agentServerClient(false)))
   )

@@ -1,14 +1,14 @@
 import { connectionFault, notFound, withAdvice } from "@svc/urls/ConnectionFault"
-import { shownUrl } from "@svc/urls/ShownUrl"
 import type { UrlFault } from "@svc/urls/UrlSafety/Refusal"
 
 /** Most characters of a URL in a reason. */
 const maxUrl = 300
 
-/** The URL of a page in a reason: without credentials, and without its query, which may have a token. */
+/** The URL of a page in a reason, without credentials. The query stays: on many sites it is all that names the page. */
 export const shownPage = (url: string): string => {
-  const shown = shownUrl(url) ?? "the source"
-  return `${shown.slice(0, maxUrl)}${url.includes("?") ? "?…" : ""}`
+  if (!URL.canParse(url)) return "the source"
+  const { host, pathname, protocol, search } = new URL(url)
+  return `${protocol}//${host}${pathname}${search}`.slice(0, maxUrl)
 }
 
 /**

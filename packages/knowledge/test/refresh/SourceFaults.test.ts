@@ -101,26 +101,28 @@ describe("last_error of a source that cannot be requested", () => {
     }
   })
 
-  it.scopedLive("has no credentials and no query of a URL, also of one that a redirect or a sitemap names", () =>
-    Effect.gen(function* () {
-      const made = yield* site
-      const unused = yield* Effect.scoped(answering(() => undefined))
-      const to = (location: string) => ({ status: 302, headers: { location } })
-      made.pages.set("/refused", to(`http://127.0.0.1:${unused}/page?key=s3cret#part`))
-      made.pages.set("/credentials", to("http://user:s3cret@127.0.0.1/page"))
-      const reasons = [
-        yield* reasonOf(`${made.url}/gone?key=s3cret`),
-        yield* reasonOf(`${made.url}/refused`),
-        yield* reasonOf(`${made.url}/credentials`),
-        yield* reasonOf(made.list(["/a?key=s3cret", "/b?key=s3cret"]))
-      ]
-      const refused = "cannot be read: its server refused the connection. Check that it runs, and the port"
-      expect(reasons).toEqual([
-        `${made.url}/gone?… answered with status 404`,
-        `http://127.0.0.1:${unused}/page?… ${refused}`,
-        "http://127.0.0.1/page cannot be read: the address contains a user name or password, which is not allowed",
-        `${made.url}/sitemap.xml lists 2 pages, none of which could be read: ${made.url}/a?… answered with status 404`
-      ])
-    }).pipe(Effect.provide(Reading))
+  it.scopedLive(
+    "names the page with its query and without credentials, also one that a redirect or a sitemap names",
+    () =>
+      Effect.gen(function* () {
+        const made = yield* site
+        const unused = yield* Effect.scoped(answering(() => undefined))
+        const to = (location: string) => ({ status: 302, headers: { location } })
+        made.pages.set("/refused", to(`http://127.0.0.1:${unused}/page?page=3#part`))
+        made.pages.set("/credentials", to("http://user:s3cret@127.0.0.1/page"))
+        const reasons = [
+          yield* reasonOf(`${made.url}/gone?page=1`),
+          yield* reasonOf(`${made.url}/refused`),
+          yield* reasonOf(`${made.url}/credentials`),
+          yield* reasonOf(made.list(["/a?page=1", "/b?page=2"]))
+        ]
+        const refused = "cannot be read: its server refused the connection. Check that it runs, and the port"
+        expect(reasons).toEqual([
+          `${made.url}/gone?page=1 answered with status 404`,
+          `http://127.0.0.1:${unused}/page?page=3 ${refused}`,
+          "http://127.0.0.1/page cannot be read: the address contains a user name or password, which is not allowed",
+          `${made.url}/sitemap.xml lists 2 pages, none of which could be read: ${made.url}/a?page=1 answered with status 404`
+        ])
+      }).pipe(Effect.provide(Reading))
   )
 })
