@@ -77,23 +77,27 @@ const signAt = (pieces: ReadonlyArray<Piece>, at: number, signs: ReadonlySet<str
   return signs.has(key) ? 1 : 0
 }
 
-/** "oh" for 0, which is English. */
-const isZero = (key: string, lexicon: Lexicon): boolean => lexicon.saysOh && (key === "oh" || key === "o")
+/** "oh" for 0, which is English: also in a text whose number words tell no language. */
+const mayBeZero = ({ language }: Manner, { languages }: NumberWords): boolean =>
+  language.saysOh || languages.length === 0
+
+const isZero = (key: string): boolean => key === "oh" || key === "o"
 
 /** The digits that a "double" may repeat: of the number in words, or of the token. */
 const repeatable = (
   token: Token | undefined,
   number: SpokenNumber | undefined,
-  lexicon: Lexicon
+  saysOh: boolean
 ): string | undefined => {
   if (number !== undefined) return number.digits[0]
   if (token?._tag === "Digits") return token.digits
-  return token?._tag === "Word" && isZero(token.word.plain, lexicon) ? "0" : undefined
+  return token?._tag === "Word" && saysOh && isZero(token.word.plain) ? "0" : undefined
 }
 
 /** Numbers, letters and other words, in order. */
 const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Manner) => {
   const lexicon = manner.language
+  const saysOh = mayBeZero(manner, numbers)
   const pieces: Array<Piece> = []
   let hasAt = false
   for (let at = 0; at < tokens.length; ) {
@@ -102,7 +106,7 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
     if (token._tag === "Word") {
       const spelled =
         spelledAt(tokens, at, lexicon) ?? (manner.spelled ? spellingAt(tokens, at, lexicon, numbers) : undefined)
-      const oh = isZero(token.word.plain, lexicon) && (spelled === undefined || spelled.tokens === 1)
+      const oh = saysOh && isZero(token.word.plain) && (spelled === undefined || spelled.tokens === 1)
       if (spelled !== undefined) {
         const { part } = token
         pieces.push({ ...letterPiece(spelled.letters), ...(part !== undefined && { part }), ...(oh && { oh }) })
@@ -111,7 +115,7 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
       }
       const times = lexicon.repeats.get(token.word.plain)
       const number = numbers.at(times === undefined ? at : at + 1, manner.language)
-      const repeated = times === undefined ? undefined : repeatable(tokens[at + 1], number, lexicon)
+      const repeated = times === undefined ? undefined : repeatable(tokens[at + 1], number, saysOh)
       if (times !== undefined && repeated?.length === 1) {
         pieces.push({ _tag: "Digits", digits: repeated.repeat(times), ordinal: false })
         for (const digits of number?.digits.slice(1) ?? []) pieces.push({ _tag: "Digits", digits, ordinal: false })
@@ -192,7 +196,14 @@ const withoutHesitations = (pieces: ReadonlyArray<Piece>, literal: boolean): Rea
     (piece, at) => !isHesitation(piece) || (literal && !(isDigits(pieces[at - 1]) && isDigits(pieces[at + 1])))
   )
 
-/** Reads "oh" beside digits as 0; literally only between digits: "four o b" is 4 OB. */
+/**
+ * Whether "oh" is an interjection, or 0: it begins the text, and a number of more than one digit follows. Before digits
+ * that are said one by one it is 0.
+ */
+const mayBeInterjection = (before: ReadonlyArray<Piece>, next: Piece | undefined): boolean =>
+  before.every(isHesitation) && next?._tag === "Digits" && next.digits.length > 1
+
+/** Reads "oh" beside digits as 0; literally only between digits, elsewhere as the letter: "four o b" is 4 OB. */
 const withZeros = (pieces: ReadonlyArray<Piece>, literal: boolean): ReadonlyArray<Piece> => {
   const result: Array<Piece> = []
   for (let at = 0; at < pieces.length; ) {
@@ -202,7 +213,9 @@ const withZeros = (pieces: ReadonlyArray<Piece>, literal: boolean): ReadonlyArra
     const beside = [result.at(-1), pieces[end]].filter(isDigits).length
     const isZeros = literal ? beside === 2 : beside > 0 || run.slice(1).some((piece) => keyOf(piece) === "oh")
     if (end > at && isZeros) for (const _ of run) result.push({ _tag: "Digits", digits: "0", ordinal: false })
-    else result.push(...(literal ? run : run.filter((piece) => !hesitations.has(keyOf(piece)))))
+    else if (end > at && literal && beside > 0 && !(run.length === 1 && mayBeInterjection(result, pieces[end]))) {
+      for (const piece of run) result.push(piece._tag === "Word" ? { ...piece, part: "answer" } : piece)
+    } else result.push(...(literal ? run : run.filter((piece) => !hesitations.has(keyOf(piece)))))
     at += run.length
   }
   return result
