@@ -12,7 +12,7 @@ export const french: Vocabulary = {
   countsByTwenties: true,
   ordinals:
     "premier/première/unième deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième onzième douzième treizième quatorzième quinzième seizième dix-septième dix-huitième dix-neuvième",
-  ordinalTens: "vingtième trentième",
+  ordinalTens: "vingtième trentième quarantième cinquantième soixantième septantième huitantième/octantième nonantième",
   ambiguous: "un une premier premiere cent cents mil mille sept neuf onze",
   double: "double",
   triple: "triple",
