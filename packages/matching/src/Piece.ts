@@ -1,4 +1,4 @@
-import type { Word, WordPart } from "./Tokens.ts"
+import type { Word, WordPart, WrittenAddress } from "./Tokens.ts"
 
 /** A date in digits, in the order of the text. */
 export interface NumericDate {
@@ -27,7 +27,7 @@ export interface SpokenTime {
   readonly certain: boolean
 }
 
-/** A part of a text that is read: a word, digits, a date, or a time. */
+/** A part of a text that is read: a word, digits, a date, a time, or the sign `@`. */
 export type Piece =
   | {
       readonly _tag: "Word"
@@ -39,6 +39,10 @@ export type Piece =
       readonly part?: WordPart
       /** It is "oh" or "o" in a language in which that may be 0. */
       readonly oh?: boolean
+      /** A dot joins it to the word before: "com" in "example.com". */
+      readonly dotted?: boolean
+      /** It is the name of a sign in a text with an e-mail address, or may be: "dash". */
+      readonly sign?: boolean
     }
   | {
       readonly _tag: "Digits"
@@ -48,6 +52,11 @@ export type Piece =
       readonly word?: string
       /** They are followed by a colon and two digits, as the hour in "15:30" is. */
       readonly clock?: boolean
+      readonly part?: WordPart
+    }
+  | {
+      readonly _tag: "At"
+      readonly address?: WrittenAddress
     }
   | NumericDate
   | SpokenDate
