@@ -169,7 +169,7 @@ const spansOf = ({ at, from, to }: Address): ReadonlyArray<Span> => {
 
 /** The words of a text outside of an address. */
 const outside = ({ parts }: Reading, { from, to }: Span) => {
-  const words = parts.filter((part, at) => isWord(part) && (at < from || at >= to)) as ReadonlyArray<AnswerWord>
+  const words = parts.filter((_, at) => at < from || at >= to).filter(isWord)
   return (word: AnswerWord): boolean => words.some((each) => each.plain === word.plain || isAlike(each, word))
 }
 

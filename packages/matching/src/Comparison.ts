@@ -258,6 +258,8 @@ export const scoreOf = (one: Reading, other: Reading, order: DayMonthOrder): num
 const scoreWithout = (one: Reading, other: Reading, order: DayMonthOrder): number => {
   const disagreeing = disagreeingDigits(one, other, order)
   if (disagreeing === undefined) return 0
+  const [measures, otherMeasures] = withoutEqual(one.measures, other.measures, (measure) => measure)
+  if (measures.length > 0 && otherMeasures.length > 0) return 0
   const [words, otherWords] = contents(one, other)
   const digits = digitCount(one) + digitCount(other)
   const total = lengthOf(words) + lengthOf(otherWords) + digits
@@ -278,7 +280,8 @@ const scoreWithout = (one: Reading, other: Reading, order: DayMonthOrder): numbe
     const isCode = words.every(isShort) && otherWords.every(isShort)
     if (isCode && [...loneLeft, ...loneRight].some(mayBeCode)) return 0
     const besides = (word: AnswerWord) => word.besideDigits && (isShort(word) || isLettersOfCode(word))
-    if (loneLeft.some(besides) && loneRight.some(besides)) return 0
+    if (loneLeft.some(besides) && (otherMeasures.length > 0 || loneRight.some(besides))) return 0
+    if (loneRight.some(besides) && measures.length > 0) return 0
     if ([...loneLeft, ...loneRight].some(({ inCode, plain }) => inCode || negations.has(plain))) return 0
     if (pairs.some((pair) => pair.alike < 1 && (isLettersOfCode(pair.left) || isLettersOfCode(pair.right)))) return 0
   }

@@ -8,6 +8,7 @@ import { type AddressManner, type Manner, type Reading, readingOf } from "./Read
 import { lettersIn, mayBeSpelled, readsSpecially } from "./Spelling.ts"
 import { isTime, mayHaveTime } from "./Times.ts"
 import { type Token, tokensOf } from "./Tokens.ts"
+import { mayHaveUnits, withPercentSigns } from "./Units.ts"
 
 /** Whether two texts say the same, and how alike they are, from 0 to 1 with at most 4 decimals. */
 export interface Match {
@@ -21,7 +22,7 @@ interface Text {
 }
 
 const textOf = (text: string): Text => {
-  const tokens = tokensOf(text)
+  const tokens = withPercentSigns(tokensOf(text))
   return { tokens, numbers: numberWordsOf(tokens) }
 }
 
@@ -115,33 +116,37 @@ function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]
       seen.add(key)
       for (const literal of hasSounds(one, language) || hasSounds(other, second) ? [false, true] : [false]) {
         for (const order of dates) {
-          yield [
-            { language, spelled, dates: order, times: false, literal },
-            { language: second, spelled, dates: order, times: false, literal }
-          ]
+          for (const amounts of mayHaveUnits(one.tokens, other.tokens) ? [false, true] : [false]) {
+            const manner = { spelled, dates: order, times: false, literal, amounts }
+            yield [
+              { language, ...manner },
+              { language: second, ...manner }
+            ]
+          }
         }
       }
     }
   }
   for (const [language, second] of timeLanguagePairs(one, other)) {
     for (const order of dates) {
+      const manner = { spelled: false, dates: order, times: true, literal: false, amounts: false }
       yield [
-        { language, spelled: false, dates: order, times: true, literal: false },
-        { language: second, spelled: false, dates: order, times: true, literal: false }
+        { language, ...manner },
+        { language: second, ...manner }
       ]
     }
   }
 }
 
 /** Tells readings apart. `expanded` follows from the word. */
-const keyOf = ({ addresses, digits, groups, parts, words }: Reading): string => {
+const keyOf = ({ addresses, digits, groups, measures, parts, words }: Reading): string => {
   const said = words.map(
     ({ besideDigits, filler, inCode, numberIn, plain, spelled }) =>
       `${plain}${besideDigits ? "+" : ""}${filler ? "-" : ""}${inCode ? "=" : ""}${spelled ? "." : ""}${numberIn}`
   )
   const order = parts.map((part) => (typeof part === "string" ? part : "")).join(" ")
   const places = addresses.map(({ at, from, to }) => [from, at, to].join("-"))
-  return `${places.join(" ")} ${said.join(" ")} ${digits.map(digitsKey).join(" ")} ${groups.join(" ")} ${order}`
+  return `${places.join(" ")} ${measures.join(" ")} ${said.join(" ")} ${digits.map(digitsKey).join(" ")} ${groups.join(" ")} ${order}`
 }
 
 /**

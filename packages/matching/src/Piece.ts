@@ -1,4 +1,5 @@
 import type { Word, WordPart, WrittenAddress } from "./Tokens.ts"
+import type { Unit } from "./Vocabulary.ts"
 
 /** A date in digits, in the order of the text. */
 export interface NumericDate {
@@ -53,6 +54,14 @@ export type Piece =
       /** They are followed by a colon and two digits, as the hour in "15:30" is. */
       readonly clock?: boolean
       readonly part?: WordPart
+      /** They are decimals, or a group of thousands, of the digits before. */
+      readonly place?: "decimals" | "thousands"
+    }
+  | { readonly _tag: "UnitSign"; readonly unit: Unit }
+  | {
+      /** A unit of the number beside it, with what is measured. */
+      readonly _tag: "Measure"
+      readonly key: string
     }
   | {
       readonly _tag: "At"

@@ -1,12 +1,13 @@
 import { withAddresses, withSigns } from "./AddressSigns.ts"
 import { type DayMonthOrder, datesIn } from "./Dates.ts"
 import { withFillers } from "./Fillers.ts"
-import { betweenDigits, hesitations, inDates, type Lexicon, plusWords } from "./Lexicon.ts"
+import { betweenDigits, decimalWords, hesitations, inDates, type Lexicon, plusWords } from "./Lexicon.ts"
 import type { NumberWords, SpokenNumber } from "./NumberWords.ts"
 import type { Piece, SpokenDate, SpokenTime } from "./Piece.ts"
 import { spelledAt, spellingAt } from "./Spelling.ts"
 import { timesIn } from "./Times.ts"
 import type { Token, Word, WordPart, WrittenAddress } from "./Tokens.ts"
+import { withUnits } from "./Units.ts"
 
 /** How a text is read: the language that decides about ambiguous words, letters by their names, the order in dates. */
 export interface Manner {
@@ -15,6 +16,8 @@ export interface Manner {
   readonly dates: DayMonthOrder | "none"
   /** Whether times of day are read. */
   readonly times: boolean
+  /** Whether short names of units are read, and amounts of money as one number. */
+  readonly amounts: boolean
   /** Whether "oh" at an end of digits is a letter, not 0, and a sound of hesitation may be what was meant: "1234 MM". */
   readonly literal: boolean
 }
@@ -64,6 +67,8 @@ export interface Reading {
   /** The numbers of each digit sequence of more than one, as they were said. */
   readonly groups: ReadonlyArray<ReadonlyArray<string>>
   readonly addresses: ReadonlyArray<Address>
+  /** The numbers with a unit, the same for the same number with the same unit. */
+  readonly measures: ReadonlyArray<string>
 }
 
 const isSingleLetter = (piece: Piece | undefined): boolean =>
@@ -145,7 +150,7 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
       }
       continue
     }
-    if (token._tag === "At") pieces.push(token)
+    if (token._tag === "At" || token._tag === "UnitSign") pieces.push(token)
     else if (token._tag === "Digits") {
       const counted = token.part === undefined ? numbers.at(at, lexicon) : undefined
       if (counted !== undefined) {
@@ -153,8 +158,8 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
         at += counted.tokens
         continue
       }
-      const { clock = false, digits, part } = token
-      pieces.push({ _tag: "Digits", digits, ordinal: false, ...(clock && { clock }), ...(part && { part }) })
+      const { _tag, ...written } = token
+      pieces.push({ _tag, ...written, ordinal: false })
     } else if (manner.dates === "none") {
       for (const digits of token.parts) pieces.push({ _tag: "Digits", digits, ordinal: false })
     } else pieces.push(token)
@@ -212,6 +217,10 @@ const joinable = (said: ReadonlyArray<Piece>, literal: boolean): ReadonlyArray<P
     if (before?._tag === "Digits" && isDigits(after)) {
       if (betweenDigits.has(key) || (before.ordinal && inDates.has(key))) return
     }
+    if (piece._tag === "Digits" && isDigits(before) && decimalWords.has(keyOf(pieces[at - 1]))) {
+      kept.push({ ...piece, place: "decimals" })
+      return
+    }
     if (!isDigits(after) || !plusWords.has(key)) kept.push(piece)
   })
   return kept
@@ -255,18 +264,21 @@ export const readingOf = (
   const joined = joinable(first, manner.literal)
   // "uh" may be all that was said.
   const kept = joined.length === 0 ? first : joined
-  const pieces = manner.dates === "none" ? kept : datesIn(kept, manner.dates)
+  const measured = withUnits(kept, manner.amounts)
+  const pieces = manner.dates === "none" ? measured : datesIn(measured, manner.dates)
   const isAddress = addressManner === "without at" || pieces.some(({ _tag }) => _tag === "At")
   const digits: Array<string | SpokenDate | SpokenTime> = []
   const parts: Array<AnswerWord | string | undefined> = []
   const groups: Array<ReadonlyArray<string>> = []
   const ats = new Map<number, WrittenAddress | undefined>()
   const inAddress: Array<WordPart | undefined> = []
+  const measures: Array<string> = []
   for (let at = 0; at < pieces.length; ) {
     const start = at
     const piece = pieces[at]
     const part = addressPartOf(piece)
     if (piece?._tag === "At") ats.set(parts.length, piece.address)
+    else if (piece?._tag === "Measure") measures.push(piece.key)
     else inAddress.push(part)
     if (piece?._tag === "SpokenDate" || piece?._tag === "SpokenTime") {
       digits.push(piece)
@@ -304,5 +316,5 @@ export const readingOf = (
   }
   const marked = withFillers(parts, isAddress || digits.length > 0)
   const words = marked.filter((part) => typeof part === "object")
-  return { words, digits, parts: marked, groups, addresses: addressesOf(ats, marked, inAddress) }
+  return { words, digits, parts: marked, groups, addresses: addressesOf(ats, marked, inAddress), measures }
 }

@@ -1,4 +1,6 @@
-/** One part of a text: a word, digits, the sign `@`, or a date in digits. */
+import type { Unit } from "./Vocabulary.ts"
+
+/** One part of a text: a word, digits, the sign `@` or that of a unit, or a date in digits. */
 export type Token =
   | {
       readonly _tag: "Word"
@@ -84,7 +86,7 @@ const asciiDigit = (digit: string): string => {
  */
 const numericDate = String.raw`(?<!\d[-/.]? ?)(\d{4}([-/.]) ?\d{1,2}\2 ?\d{1,2}|\d{1,2}([-/.]) ?\d{1,2}\3 ?(?:\d{4}|\d{2}))(?![-/.]? ?\d)`
 const pattern = new RegExp(
-  String.raw`${numericDate}|(\d+)(?:(?:st|nd|rd|th|er|ère|ere|ème|eme|ième|ste|de|te|ten|º|ª|:a|:e)(?![\p{L}\p{M}\d]))?|([\p{L}\p{M}\p{Nl}\p{No}]+(?:['’][\p{L}\p{M}\p{Nl}\p{No}]+)*)|(@)`,
+  String.raw`${numericDate}|(\d+)(?:(?:st|nd|rd|th|er|ère|ere|ème|eme|ième|ste|de|te|ten|º|ª|:a|:e)(?![\p{L}\p{M}\d]))?|([\p{L}\p{M}\p{Nl}\p{No}]+(?:['’][\p{L}\p{M}\p{Nl}\p{No}]+)*)|(@)|([€$£%])`,
   "gu"
 )
 
@@ -126,6 +128,20 @@ function* addressesIn(text: string): Generator<Place> {
   }
 }
 
+const unitSigns: Readonly<Record<string, Unit>> = { "€": "euro", $: "dollar", "£": "pound", "%": "percent" }
+
+/** Whether the sign at this place is beside a number in digits. */
+const isBesideDigit = (text: string, at: number): boolean =>
+  /\d ?$/.test(text.slice(Math.max(0, at - 2), at)) || /^ ?\d/.test(text.slice(at + 1, at + 3))
+
+/** What digits are beside others: their decimals, or thousands of them. */
+const placeOf = (text: string, start: number, end: number): "decimals" | "thousands" | undefined => {
+  const before = text.slice(Math.max(0, start - 2), start)
+  if (end - start === 3) return /\d[.,'’ ]$/.test(before) ? "thousands" : undefined
+  const isLast = end - start < 3 && !/^[.,]\d/.test(text.slice(end, end + 2))
+  return isLast && /\d[.,]$/.test(before) ? "decimals" : undefined
+}
+
 /** The letters and digits of a part of an address. */
 const lettersOf = (text: string): Word => wordOf(text.replace(/[^\p{L}\p{M}\d]/gu, ""))
 
@@ -160,7 +176,7 @@ export const tokensOf = (text: string): ReadonlyArray<Token> => {
     if (word.plain !== "") tokens.push({ _tag: "Word", word, ...(part && { part }), ...(dotted && { dotted }) })
   }
   for (const found of clean.matchAll(pattern)) {
-    const [whole, date, , , digits, word, at] = found
+    const [whole, date, , , digits, word, at, sign] = found
     const end = found.index + whole.length
     while (address !== undefined && address.to <= found.index) address = addresses.next().value ?? undefined
     const inside = address !== undefined && address.from <= found.index ? address : undefined
@@ -188,9 +204,13 @@ export const tokensOf = (text: string): ReadonlyArray<Token> => {
         digits.length <= 2 &&
         afterHour.test(clean.slice(afterDigits, afterDigits + 4)) &&
         !beforeHour.test(clean.slice(Math.max(0, found.index - 1), found.index))
-      tokens.push({ _tag: "Digits", digits, ...(clock && { clock }) })
+      const place = placeOf(clean, found.index, afterDigits)
+      tokens.push({ _tag: "Digits", digits, ...(clock && { clock }), ...(place && { place }) })
     } else if (word !== undefined) {
       pushWord(word, partOf(found.index, end), isDotted(clean, found.index, end))
+    } else if (sign !== undefined) {
+      const unit = unitSigns[sign]
+      if (unit !== undefined && isBesideDigit(clean, found.index)) tokens.push({ _tag: "UnitSign", unit })
     }
   }
   return tokens

@@ -70,5 +70,21 @@ export const finnish: Vocabulary = {
     morning: "aamulla aamupäivällä",
     later: "iltapäivällä illalla",
     minute: "minuuttia"
+  },
+  measures: {
+    euro: "euroa euro",
+    dollar: "dollaria dollari",
+    pound: "puntaa punta",
+    franc: "frangia",
+    krone: "kruunua kruunu",
+    cent: "senttiä sentti",
+    percent: "prosenttia prosentti",
+    kilometer: "kilometriä kilometri",
+    meter: "metriä metri",
+    centimeter: "senttimetriä senttimetri",
+    millimeter: "millimetriä",
+    kilogram: "kilogrammaa kiloa",
+    gram: "grammaa",
+    liter: "litraa litra"
   }
 }

@@ -68,5 +68,20 @@ export const french: Vocabulary = {
     later: "après-midi l'après-midi soir",
     around: "à de du le",
     minute: "minutes minute"
+  },
+  measures: {
+    euro: "euros euro",
+    dollar: "dollars dollar",
+    pound: "livres",
+    franc: "francs",
+    krone: "couronnes",
+    cent: "centimes centime",
+    kilometer: "kilomètres kilomètre",
+    meter: "mètres mètre",
+    centimeter: "centimètres centimètre",
+    millimeter: "millimètres millimètre",
+    kilogram: "kilogrammes kilogramme kilos",
+    gram: "grammes gramme",
+    liter: "litres litre"
   }
 }

@@ -70,5 +70,21 @@ export const italian: Vocabulary = {
     later: "pomeriggio sera",
     around: "alle all le del della di",
     minute: "minuti minuto"
+  },
+  measures: {
+    euro: "euro",
+    dollar: "dollari dollaro",
+    pound: "sterline sterlina",
+    franc: "franchi franco",
+    krone: "corone",
+    cent: "centesimi centesimo",
+    kilometer: "chilometri chilometro",
+    meter: "metri",
+    centimeter: "centimetri centimetro",
+    millimeter: "millimetri millimetro",
+    mile: "miglia",
+    kilogram: "chilogrammi chili",
+    gram: "grammi grammo",
+    liter: "litri litro"
   }
 }

@@ -65,5 +65,22 @@ export const norwegian: Vocabulary = {
     later: "ettermiddagen kvelden",
     around: "om",
     minute: "minutter minutt"
+  },
+  measures: {
+    euro: "euro",
+    dollar: "dollar",
+    pound: "pund",
+    franc: "franc",
+    krone: "kroner krone",
+    cent: "cent",
+    ore: "øre",
+    percent: "prosent",
+    kilometer: "kilometer",
+    meter: "meter",
+    centimeter: "centimeter",
+    millimeter: "millimeter",
+    kilogram: "kilogram",
+    gram: "gram",
+    liter: "liter"
   }
 }

@@ -66,5 +66,22 @@ export const swedish: Vocabulary = {
     later: "eftermiddagen kvällen",
     around: "på vid",
     minute: "minuter minut"
+  },
+  measures: {
+    euro: "euro",
+    dollar: "dollar",
+    pound: "pund",
+    franc: "franc",
+    krone: "kronor krona",
+    cent: "cent",
+    ore: "öre",
+    percent: "procent",
+    kilometer: "kilometer",
+    meter: "meter",
+    centimeter: "centimeter",
+    millimeter: "millimeter",
+    kilogram: "kilogram",
+    gram: "gram",
+    liter: "liter"
   }
 }
