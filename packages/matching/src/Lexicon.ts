@@ -185,9 +185,11 @@ export const kinds = all("kinds")
 /** Words before the decimals of a number. */
 export const decimalWords: ReadonlySet<string> = new Set([
   ...dotWords,
-  ...keys("comma komma virgule virgola vírgula coma przecinek pilkku")
+  ...keys("comma komma virgule virgola vírgula coma przecinek pilkku con")
 ])
 export const betweenDigits: ReadonlySet<string> = new Set([...all("signs"), ...decimalWords, ...all("and")])
+/** Words between the numbers of a date that are no ordinals: "doce del tres del setenta y ocho". */
+export const betweenNumbersOfDates = keys("de del do")
 /** Words between an amount and its hundredths: "cinco euros con cincuenta". */
 export const betweenAmounts: ReadonlySet<string> = new Set([...all("and"), ...keys("con")])
 export const signWords = all("signs")
@@ -196,7 +198,7 @@ export const negations = keys("not isnt wasnt nicht kein keine niet geen pas non
 /** Short names of months that are other words too: they are months only after a day. */
 export const monthsAfterDay = keys("sie")
 /** The sign before a phone number. */
-export const plusWords = keys("plus più más mais")
+export const plusWords = keys("plus pluss più más mais")
 /** Sounds of hesitation in any language. */
 export const hesitations = keys("uh uhm um eh ehm hm hmm mm mmm äh ähm öh öhm euh eeh ööh")
 

@@ -1,7 +1,16 @@
 import { withAddresses, withSigns } from "./AddressSigns.ts"
 import { type DayMonthOrder, datesIn } from "./Dates.ts"
 import { withFillers } from "./Fillers.ts"
-import { betweenDigits, decimalWords, hesitations, inDates, type Lexicon, plusWords } from "./Lexicon.ts"
+import {
+  betweenDigits,
+  betweenNumbersOfDates,
+  decimalWords,
+  hesitations,
+  inDates,
+  type Lexicon,
+  plusWords,
+  signWords
+} from "./Lexicon.ts"
 import type { NumberWords, SpokenNumber } from "./NumberWords.ts"
 import type { Piece, SpokenDate, SpokenTime } from "./Piece.ts"
 import { spelledAt, spellingAt } from "./Spelling.ts"
@@ -216,11 +225,14 @@ const joinable = (said: ReadonlyArray<Piece>, literal: boolean): ReadonlyArray<P
     const after = pieces[at + 1]
     if (before?._tag === "Digits" && isDigits(after)) {
       if (betweenDigits.has(key) || (before.ordinal && inDates.has(key))) return
+      if (before.digits.length <= 2 && betweenNumbersOfDates.has(key)) return
     }
     if (piece._tag === "Digits" && isDigits(before) && decimalWords.has(keyOf(pieces[at - 1]))) {
       kept.push({ ...piece, place: "decimals" })
       return
     }
+    const isInCode = [before, after].every((each) => isDigits(each) || isSingleLetter(each))
+    if (isInCode && signWords.has(key)) return
     if (!isDigits(after) || !plusWords.has(key)) kept.push(piece)
   })
   return kept

@@ -14,6 +14,8 @@ export type Token =
       readonly _tag: "Digits"
       readonly digits: string
       readonly part?: WordPart
+      /** They follow a point or a comma, as decimals do, or are a group of thousands: "5.50", "1,000". */
+      readonly place?: "decimals" | "thousands"
       /** A colon and two digits follow, as after the hour in "15:30". */
       readonly clock?: boolean
     }
@@ -22,6 +24,7 @@ export type Token =
       /** The letters and digits of the address around it, where its domain has a dot. */
       readonly address?: WrittenAddress
     }
+  | { readonly _tag: "UnitSign"; readonly unit: Unit }
   | { readonly _tag: "NumericDate"; readonly parts: readonly [string, string, string] }
 
 /** `answer`: a part of a code, as in "A12" and "3816 LE". `local`, `domain`: a part of an e-mail address. */

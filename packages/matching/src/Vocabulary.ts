@@ -9,6 +9,8 @@ export interface Vocabulary {
   readonly tens: string
   /** How 21 to 99 are formed: "twenty three", "trente (et) un", "treinta y uno", "einundzwanzig", or both of the last. */
   readonly compounds: "tens units" | "tens (and) units" | "tens and units" | "units and tens" | "either"
+  /** 21 to 99 are written as one word: tens and units in two words may be two numbers. */
+  readonly compoundsAreOneWord?: boolean
   /** Further numbers below 100 that are one word, such as `veintiuno`. */
   readonly others?: Readonly<Record<number, string>>
   readonly hundred: string

@@ -4,6 +4,7 @@ export const finnish: Vocabulary = {
   units: "nolla yksi/yks kaksi/kaks kolme neljä viisi/viis kuusi/kuus seitsemän/seittemän kahdeksan yhdeksän kymmenen",
   tens: "",
   compounds: "tens units",
+  compoundsAreOneWord: true,
   hundred: "sata/sataa",
   thousand: "tuhat/tuhatta",
   million: "miljoona/miljoonaa",

@@ -5,6 +5,7 @@ export const italian: Vocabulary = {
     "zero un/uno/una due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette diciotto diciannove",
   tens: "venti/vent trenta/trent quaranta/quarant cinquanta/cinquant sessanta/sessant settanta/settant ottanta/ottant novanta/novant",
   compounds: "tens units",
+  compoundsAreOneWord: true,
   hundred: "cento/cent",
   thousand: "mille/mila",
   million: "milione/milioni",

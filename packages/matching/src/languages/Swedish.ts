@@ -5,6 +5,7 @@ export const swedish: Vocabulary = {
     "noll ett/en två tre fyra fem sex sju åtta nio tio elva tolv tretton fjorton femton sexton sjutton arton/aderton nitton",
   tens: "tjugo/tjugi/tjug trettio fyrtio femtio sextio sjuttio åttio nittio",
   compounds: "tens units",
+  compoundsAreOneWord: true,
   hundred: "hundra",
   thousand: "tusen/ettusen",
   million: "miljon/miljoner",
