@@ -126,7 +126,7 @@ interface Found extends Span {
  * the other text too (`isOutside`). Two letters after it are its ending: "example dot co uk".
  */
 const standingAlone = (
-  parts: Reading["parts"],
+  { addresses, parts }: Reading,
   { from, to }: Span,
   isOutside: (word: AnswerWord) => boolean
 ): Found | undefined => {
@@ -134,7 +134,8 @@ const standingAlone = (
   const before = parts[from - spelled - 1]
   const after = parts[to]
   const isFree = (word: AnswerWord) => isOutside(word) || (word.sign ? atWords.has(word.plain) : word.filler)
-  if (isWord(before) && !before.written && !isFree(before)) return undefined
+  const isOfAddress = addresses.some(({ at, to }) => from - spelled > at && from - spelled <= to)
+  if (isWord(before) && !isOfAddress && !isFree(before)) return undefined
   if (isWord(after) && !after.written && !after.sign && after.plain.length === 2 && !isFree(after)) return undefined
   return { from, to, spelled }
 }
@@ -206,8 +207,8 @@ const sameAddress = (
     const domain = joined(one.parts.slice(first.at, span.to))
     if (local === undefined || domain === undefined) continue
     for (const place of placesOf(other, second, { local, domain })) {
-      const left = standingAlone(one.parts, span, outside(other, place))
-      const right = standingAlone(other.parts, place, outside(one, span))
+      const left = standingAlone(one, span, outside(other, place))
+      const right = standingAlone(other, place, outside(one, span))
       if (left !== undefined && right !== undefined) return [left, right]
     }
   }

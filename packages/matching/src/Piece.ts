@@ -57,7 +57,7 @@ export type Piece =
       /** They are decimals, or a group of thousands, of the digits before. */
       readonly place?: "decimals" | "thousands"
     }
-  | { readonly _tag: "UnitSign"; readonly unit: Unit }
+  | { readonly _tag: "UnitSign"; readonly unit: Unit; readonly leads?: boolean }
   | {
       /** A unit of the number beside it, with what is measured. */
       readonly _tag: "Measure"

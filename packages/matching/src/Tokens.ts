@@ -24,7 +24,12 @@ export type Token =
       /** The letters and digits of the address around it, where its domain has a dot. */
       readonly address?: WrittenAddress
     }
-  | { readonly _tag: "UnitSign"; readonly unit: Unit }
+  | {
+      readonly _tag: "UnitSign"
+      readonly unit: Unit
+      /** It touches the number after it and not the one before it: "3 €20". */
+      readonly leads?: boolean
+    }
   | { readonly _tag: "NumericDate"; readonly parts: readonly [string, string, string] }
 
 /** `answer`: a part of a code, as in "A12" and "3816 LE". `local`, `domain`: a part of an e-mail address. */
@@ -213,7 +218,10 @@ export const tokensOf = (text: string): ReadonlyArray<Token> => {
       pushWord(word, partOf(found.index, end), isDotted(clean, found.index, end))
     } else if (sign !== undefined) {
       const unit = unitSigns[sign]
-      if (unit !== undefined && isBesideDigit(clean, found.index)) tokens.push({ _tag: "UnitSign", unit })
+      const leads = /\d/.test(clean.charAt(end)) && !/\d/.test(clean.charAt(found.index - 1))
+      if (unit !== undefined && isBesideDigit(clean, found.index)) {
+        tokens.push({ _tag: "UnitSign", unit, ...(leads && { leads }) })
+      }
     }
   }
   return tokens

@@ -147,7 +147,8 @@ export const withUnits = (pieces: ReadonlyArray<Piece>, amounts: boolean): Reado
     const piece = pieces[at]
     if (piece === undefined) break
     const unit = unitOf(piece, amounts)
-    const before = unit === undefined ? [] : lastDigits(result)
+    const leads = piece._tag === "UnitSign" && piece.leads === true
+    const before = unit === undefined || leads ? [] : lastDigits(result)
     if (unit !== undefined && before.length > 0 && unit !== "ore") {
       result.splice(result.length - before.length)
       const amount = amountOf(before)

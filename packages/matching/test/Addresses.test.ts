@@ -108,6 +108,7 @@ describe("E-mail addresses", () => {
       [
         ["smith@example.com", "john smith at example dot com"],
         ["smith@gmail.com", "john dot smith@gmail.com"],
+        ["42@example.com", "oh four two at example dot com"],
         ["anna@example.co", "anna at example dot co dot uk"],
         ["anna@example.co", "anna at example dot co uk"],
         ["info7@4you.com", "info at seven four you dot com"],

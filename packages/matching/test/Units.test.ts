@@ -91,7 +91,8 @@ describe("Currencies and units", () => {
         ["€20.00", "20.00"],
         ["$5.50", "five fifty"],
         ["$5,000", "five thousand"],
-        ["20 euros 5 apples", "€20, 5 apples"]
+        ["20 euros 5 apples", "€20, 5 apples"],
+        ["May 3 €20", "third of May 20 euros"]
       ],
       1
     )
