@@ -1,3 +1,4 @@
+import { withSameAddresses } from "./Addresses.ts"
 import { isOtherCode } from "./Codes.ts"
 import { type DayMonthOrder, sameDigits } from "./Dates.ts"
 import { wordsThatAre } from "./Fillers.ts"
@@ -245,12 +246,20 @@ const mayBeCode = ({ besideDigits, inCode, plain, spelled }: AnswerWord): boolea
   inCode || spelled || plain.length === 1 || besideDigits
 
 /**
- * How alike two readings are, from 0 to 1. 0 when a digit sequence, a date, or what is beside digits differs.
- * See docs/reference/matching.md#score.
+ * How alike two readings are, from 0 to 1. 0 when a digit sequence, a date, what is beside digits, or an e-mail address
+ * differs. See docs/reference/matching.md#score.
  */
 export const scoreOf = (one: Reading, other: Reading, order: DayMonthOrder): number => {
+  const same = withSameAddresses(one, other)
+  return same === undefined ? 0 : scoreWithout(same[0], same[1], order)
+}
+
+/** The same of texts with a word in place of each e-mail address. */
+const scoreWithout = (one: Reading, other: Reading, order: DayMonthOrder): number => {
   const disagreeing = disagreeingDigits(one, other, order)
   if (disagreeing === undefined) return 0
+  const [measures, otherMeasures] = withoutEqual(one.measures, other.measures, (measure) => measure)
+  if (measures.length > 0 && otherMeasures.length > 0) return 0
   const [words, otherWords] = contents(one, other)
   const digits = digitCount(one) + digitCount(other)
   const total = lengthOf(words) + lengthOf(otherWords) + digits
@@ -271,20 +280,15 @@ export const scoreOf = (one: Reading, other: Reading, order: DayMonthOrder): num
     const isCode = words.every(isShort) && otherWords.every(isShort)
     if (isCode && [...loneLeft, ...loneRight].some(mayBeCode)) return 0
     const besides = (word: AnswerWord) => word.besideDigits && (isShort(word) || isLettersOfCode(word))
-    if (loneLeft.some(besides) && loneRight.some(besides)) return 0
+    if (loneLeft.some(besides) && (otherMeasures.length > 0 || loneRight.some(besides))) return 0
+    if (loneRight.some(besides) && measures.length > 0) return 0
     if ([...loneLeft, ...loneRight].some(({ inCode, plain }) => inCode || negations.has(plain))) return 0
     if (pairs.some((pair) => pair.alike < 1 && (isLettersOfCode(pair.left) || isLettersOfCode(pair.right)))) return 0
   }
-  if (digits > 0 && !one.isAddress && !other.isAddress && isOtherCode([one, words], [other, otherWords])) return 0
+  if (digits > 0 && isOtherCode([one, words], [other, otherWords])) return 0
   const equal = total - lengthOf(left) - lengthOf(right) - disagreeing
   const alike = pairs.reduce((sum, pair) => sum + pair.alike * (pair.left.plain.length + pair.right.plain.length), 0)
   const byWords = (equal + alike) / total
-  if (one.isAddress && other.isAddress) {
-    const isOther =
-      one.ending !== other.ending &&
-      [one, other].every(({ ending = "" }) => ending !== "" && ending.length <= shortWord)
-    return isOther ? 0 : joinedScore(text, otherText, digits, disagreeing)
-  }
   return words.length === otherWords.length
     ? byWords
     : Math.max(byWords, joinedScore(text, otherText, digits, disagreeing))

@@ -29,8 +29,8 @@ const repeatsName = ({ besideDigits, plain, spelled }: AnswerWord, words: Readon
 const isSaidWhole = ({ besideDigits, spelled }: AnswerWord): boolean => !spelled && !besideDigits
 
 /** Whether the word is no part of an answer of any kind. */
-const isAlwaysFiller = ({ plain, spelled, written }: AnswerWord): boolean =>
-  !spelled && !written && (fillers.has(plain) || hesitations.has(plain))
+const isAlwaysFiller = ({ plain, sign, spelled, written }: AnswerWord): boolean =>
+  sign || (!spelled && !written && (fillers.has(plain) || hesitations.has(plain)))
 
 /** Whether the word may be said before a number or an address, and is no part of it. */
 const maySayBefore = ({ plain, spelled, written }: AnswerWord): boolean =>

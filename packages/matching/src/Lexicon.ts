@@ -13,7 +13,7 @@ import { spanish } from "./languages/Spanish.ts"
 import { swedish } from "./languages/Swedish.ts"
 import { type Numbers, numbersOf } from "./Numbers.ts"
 import { keysOf } from "./Tokens.ts"
-import { listOf, type TimeVocabulary, type Vocabulary, wordsOf } from "./Vocabulary.ts"
+import { listOf, type TimeVocabulary, type Unit, unitNames, type Vocabulary, wordsOf } from "./Vocabulary.ts"
 
 const vocabularies: Readonly<Record<Language, Vocabulary>> = {
   "en-US": english,
@@ -182,13 +182,54 @@ export const fillers = all("fillers")
 export const leadIns = all("leadIns")
 export const kinds = all("kinds")
 /** Words that do not separate digits: "twelve dash thirty four". */
-export const betweenDigits: ReadonlySet<string> = new Set([...all("signs"), ...dotWords, ...all("and")])
+/** Words before the decimals of a number. */
+export const decimalWords: ReadonlySet<string> = new Set([
+  ...dotWords,
+  ...keys("comma komma virgule virgola vírgula coma przecinek pilkku con")
+])
+export const betweenDigits: ReadonlySet<string> = new Set([...all("signs"), ...decimalWords, ...all("and")])
+/** Words between the numbers of a date that are no ordinals: "doce del tres del setenta y ocho". */
+export const betweenNumbersOfDates = keys("de del do")
+/** Words between an amount and its hundredths: "cinco euros con cincuenta". */
+export const betweenAmounts: ReadonlySet<string> = new Set([...all("and"), ...keys("con")])
 export const signWords = all("signs")
 /** Words that deny what is beside them. */
 export const negations = keys("not isnt wasnt nicht kein keine niet geen pas non não nie inte ikke ei")
 /** Short names of months that are other words too: they are months only after a day. */
 export const monthsAfterDay = keys("sie")
 /** The sign before a phone number. */
-export const plusWords = keys("plus più más mais")
+export const plusWords = keys("plus pluss più más mais")
 /** Sounds of hesitation in any language. */
 export const hesitations = keys("uh uhm um eh ehm hm hmm mm mmm äh ähm öh öhm euh eeh ööh")
+
+const unitsOf = (words: Vocabulary["measures"]): ReadonlyArray<readonly [string, Unit]> =>
+  unitNames.flatMap((unit) =>
+    wordsOf(words[unit] ?? "")
+      .flatMap(keysOf)
+      .map((key): readonly [string, Unit] => [key, unit])
+  )
+
+/** The words of units in all languages. */
+export const units: ReadonlyMap<string, Unit> = new Map(distinct.flatMap(({ measures }) => unitsOf(measures)))
+/** Short names of units, which may be letters of a code: "1234 KM". */
+export const shortUnits: ReadonlyMap<string, Unit> = new Map(
+  unitsOf({
+    euro: "eur",
+    dollar: "usd",
+    pound: "gbp",
+    franc: "chf",
+    zloty: "pln zł",
+    krone: "kr",
+    cent: "ct",
+    penny: "p",
+    grosz: "gr",
+    percent: "pct",
+    kilometer: "km",
+    meter: "m",
+    centimeter: "cm",
+    millimeter: "mm",
+    kilogram: "kg kilo",
+    gram: "g",
+    liter: "l"
+  })
+)

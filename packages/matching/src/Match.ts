@@ -4,10 +4,11 @@ import type { DayMonthOrder } from "./Dates.ts"
 import { dividedFor } from "./DividedNumbers.ts"
 import { hesitations, type Lexicon, lexicons, months } from "./Lexicon.ts"
 import { type NumberWords, numberWordsOf } from "./NumberWords.ts"
-import { type Manner, type Reading, readingOf } from "./Reading.ts"
+import { type AddressManner, type Manner, type Reading, readingOf } from "./Reading.ts"
 import { lettersIn, mayBeSpelled, readsSpecially } from "./Spelling.ts"
 import { isTime, mayHaveTime } from "./Times.ts"
 import { type Token, tokensOf } from "./Tokens.ts"
+import { mayHaveUnits, withPercentSigns } from "./Units.ts"
 
 /** Whether two texts say the same, and how alike they are, from 0 to 1 with at most 4 decimals. */
 export interface Match {
@@ -21,7 +22,7 @@ interface Text {
 }
 
 const textOf = (text: string): Text => {
-  const tokens = tokensOf(text)
+  const tokens = withPercentSigns(tokensOf(text))
   return { tokens, numbers: numberWordsOf(tokens) }
 }
 
@@ -115,32 +116,49 @@ function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]
       seen.add(key)
       for (const literal of hasSounds(one, language) || hasSounds(other, second) ? [false, true] : [false]) {
         for (const order of dates) {
-          yield [
-            { language, spelled, dates: order, times: false, literal },
-            { language: second, spelled, dates: order, times: false, literal }
-          ]
+          for (const amounts of mayHaveUnits(one.tokens, other.tokens) ? [false, true] : [false]) {
+            const manner = { spelled, dates: order, times: false, literal, amounts }
+            yield [
+              { language, ...manner },
+              { language: second, ...manner }
+            ]
+          }
         }
       }
     }
   }
   for (const [language, second] of timeLanguagePairs(one, other)) {
     for (const order of dates) {
+      const manner = { spelled: false, dates: order, times: true, literal: false, amounts: false }
       yield [
-        { language, spelled: false, dates: order, times: true, literal: false },
-        { language: second, spelled: false, dates: order, times: true, literal: false }
+        { language, ...manner },
+        { language: second, ...manner }
       ]
     }
   }
 }
 
 /** Tells readings apart. `expanded` follows from the word. */
-const keyOf = ({ digits, ending = "", groups, isAddress, parts, words }: Reading): string => {
+const keyOf = ({ addresses, digits, groups, measures, parts, words }: Reading): string => {
   const said = words.map(
     ({ besideDigits, filler, inCode, numberIn, plain, spelled }) =>
       `${plain}${besideDigits ? "+" : ""}${filler ? "-" : ""}${inCode ? "=" : ""}${spelled ? "." : ""}${numberIn}`
   )
   const order = parts.map((part) => (typeof part === "string" ? part : "")).join(" ")
-  return `${isAddress} ${ending} ${said.join(" ")} ${digits.map(digitsKey).join(" ")} ${groups.join(" ")} ${order}`
+  const places = addresses.map(({ at, from, to }) => [from, at, to].join("-"))
+  return `${places.join(" ")} ${measures.join(" ")} ${said.join(" ")} ${digits.map(digitsKey).join(" ")} ${groups.join(" ")} ${order}`
+}
+
+/**
+ * How both texts are read where only one has an e-mail address: a written one may be said without "at" in the other, a
+ * spoken one is none.
+ */
+const addressManners = (one: Reading, other: Reading): readonly [AddressManner, AddressManner] => {
+  const [has, otherHas] = [one.addresses.length > 0, other.addresses.length > 0]
+  if (has === otherHas) return ["found", "found"]
+  const isWritten = [...one.addresses, ...other.addresses].some(({ from }) => from !== undefined)
+  const again = isWritten ? "without at" : "none"
+  return has === isWritten ? ["found", again] : [again, "found"]
 }
 
 /**
@@ -148,18 +166,21 @@ const keyOf = ({ digits, ending = "", groups, isAddress, parts, words }: Reading
  * each pair of manners.
  */
 function* bestScore(one: Text, other: Text): Generator<void, number> {
-  const read = ({ numbers, tokens }: Text, manner: Manner): Reading => readingOf(tokens, numbers, manner)
+  const read = ({ numbers, tokens }: Text, manner: Manner, addresses?: AddressManner): Reading =>
+    readingOf(tokens, numbers, manner, addresses)
   /** Read with numbers divided as the other text has them. */
-  const readFor = (reading: Reading, { numbers, tokens }: Text, manner: Manner): Reading | undefined => {
+  const readFor = (reading: Reading, text: Text, manner: Manner, addresses: AddressManner): Reading | undefined => {
     const sequences = reading.digits.filter((digits) => typeof digits === "string")
-    const divided = dividedFor(sequences, numbers, tokens.length, manner.language)
-    return divided && readingOf(tokens, divided, manner)
+    const divided = dividedFor(sequences, text.numbers, text.tokens.length, manner.language)
+    return divided && readingOf(text.tokens, divided, manner, addresses)
   }
   const seen = new Set<string>()
   let best = 0
   for (const [manner, second] of mannersOf(one, other)) {
-    const left = read(one, manner)
-    const right = read(other, second)
+    const [found, otherFound] = [read(one, manner), read(other, second)]
+    const [addresses, otherAddresses] = addressManners(found, otherFound)
+    const left = addresses === "found" ? found : read(one, manner, addresses)
+    const right = otherAddresses === "found" ? otherFound : read(other, second, otherAddresses)
     const key = `${manner.dates}\n${keyOf(left)}\n${keyOf(right)}`
     if (seen.has(key) || (manner.times && !sayTimes(left, right))) {
       yield
@@ -172,12 +193,12 @@ function* bestScore(one: Text, other: Text): Generator<void, number> {
     if (best === 1) break
     yield
     if (score > 0 || manner.times) continue
-    const otherLeft = readFor(right, one, manner)
+    const otherLeft = readFor(right, one, manner, addresses)
     if (otherLeft !== undefined) {
       best = Math.max(best, scoreOf(otherLeft, right, order))
       yield
     }
-    const otherRight = readFor(left, other, second)
+    const otherRight = readFor(left, other, second, otherAddresses)
     if (otherRight !== undefined) {
       best = Math.max(best, scoreOf(left, otherRight, order))
       yield

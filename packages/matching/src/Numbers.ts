@@ -42,7 +42,8 @@ export interface Numbers {
   readonly read: (parts: ReadonlyArray<NumberPart | undefined>, at: number) => NumberRead | undefined
   /**
    * Whether another number may begin at this part, within the number that {@link read} finds: after hundred and thousand
-   * ("eight hundred, one two"), and where French counts on from 60 and 80 ("soixante | onze", "vingt | quatre-vingts").
+   * ("eight hundred, one two"), and where French counts on from 60, 80 and 10 ("soixante | onze", "dix | sept",
+   * "vingt | quatre-vingts"), and after tens where 21 to 99 are written as one word ("sjuttio | ett").
    */
   readonly mayDivide: (parts: ReadonlyArray<NumberPart | undefined>, at: number) => boolean
 }
@@ -242,10 +243,15 @@ export const numbersOf = (words: Vocabulary): Numbers => {
       const [before, part] = [parts[at - 1], parts[at]]
       if (before === undefined || part === undefined || part.kind === "and") return false
       if (large.has(before.kind)) return !large.has(part.kind)
+      const isTens = before.kind === "tens" || before.kind === "times ten"
+      if (words.compoundsAreOneWord === true && isTens && part.kind === "unit") return true
       if (words.countsByTwenties !== true) return false
       const isFour = ({ kind, value }: NumberPart) => kind === "unit" && value === 4
+      const isTen = before.kind === "teen" && before.value === 10 && part.kind === "unit"
       const isTwenty = (each: NumberPart | undefined) => each?.kind === "tens" && each.value === 20
-      return (isFour(before) && isTwenty(part)) || (isFour(part) && isTwenty(parts[at + 1])) || part.kind === "teen"
+      return (
+        (isFour(before) && isTwenty(part)) || (isFour(part) && isTwenty(parts[at + 1])) || part.kind === "teen" || isTen
+      )
     },
     partsOf: (word) => {
       const whole = lexicon.get(word)

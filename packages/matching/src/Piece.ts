@@ -1,4 +1,5 @@
-import type { Word, WordPart } from "./Tokens.ts"
+import type { Word, WordPart, WrittenAddress } from "./Tokens.ts"
+import type { Unit } from "./Vocabulary.ts"
 
 /** A date in digits, in the order of the text. */
 export interface NumericDate {
@@ -27,7 +28,7 @@ export interface SpokenTime {
   readonly certain: boolean
 }
 
-/** A part of a text that is read: a word, digits, a date, or a time. */
+/** A part of a text that is read: a word, digits, a date, a time, or the sign `@`. */
 export type Piece =
   | {
       readonly _tag: "Word"
@@ -39,6 +40,10 @@ export type Piece =
       readonly part?: WordPart
       /** It is "oh" or "o" in a language in which that may be 0. */
       readonly oh?: boolean
+      /** A dot joins it to the word before: "com" in "example.com". */
+      readonly dotted?: boolean
+      /** It is the name of a sign in a text with an e-mail address, or may be: "dash". */
+      readonly sign?: boolean
     }
   | {
       readonly _tag: "Digits"
@@ -48,6 +53,19 @@ export type Piece =
       readonly word?: string
       /** They are followed by a colon and two digits, as the hour in "15:30" is. */
       readonly clock?: boolean
+      readonly part?: WordPart
+      /** They are decimals, or a group of thousands, of the digits before. */
+      readonly place?: "decimals" | "thousands"
+    }
+  | { readonly _tag: "UnitSign"; readonly unit: Unit; readonly leads?: boolean }
+  | {
+      /** A unit of the number beside it, with what is measured. */
+      readonly _tag: "Measure"
+      readonly key: string
+    }
+  | {
+      readonly _tag: "At"
+      readonly address?: WrittenAddress
     }
   | NumericDate
   | SpokenDate

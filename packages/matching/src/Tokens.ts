@@ -1,25 +1,45 @@
-/** One part of a text: a word, digits, the sign `@`, or a date in digits. */
+import type { Unit } from "./Vocabulary.ts"
+
+/** One part of a text: a word, digits, the sign `@` or that of a unit, or a date in digits. */
 export type Token =
   | {
       readonly _tag: "Word"
       readonly word: Word
       /** Set when the way it is written shows that it is no filler word. */
       readonly part?: WordPart
+      /** A dot joins it to the word before: "com" in "example.com". */
+      readonly dotted?: boolean
     }
   | {
       readonly _tag: "Digits"
       readonly digits: string
+      readonly part?: WordPart
+      /** They follow a point or a comma, as decimals do, or are a group of thousands: "5.50", "1,000". */
+      readonly place?: "decimals" | "thousands"
       /** A colon and two digits follow, as after the hour in "15:30". */
       readonly clock?: boolean
     }
-  | { readonly _tag: "At" }
+  | {
+      readonly _tag: "At"
+      /** The letters and digits of the address around it, where its domain has a dot. */
+      readonly address?: WrittenAddress
+    }
+  | {
+      readonly _tag: "UnitSign"
+      readonly unit: Unit
+      /** It touches the number after it and not the one before it: "3 €20". */
+      readonly leads?: boolean
+    }
   | { readonly _tag: "NumericDate"; readonly parts: readonly [string, string, string] }
 
-/**
- * `answer`: a part of a code, as in "A12" and "3816 LE", or of an e-mail address. `ending`: what follows the last dot of an
- * address.
- */
-export type WordPart = "answer" | "ending"
+/** `answer`: a part of a code, as in "A12" and "3816 LE". `local`, `domain`: a part of an e-mail address. */
+export type WordPart = "answer" | "local" | "domain"
+
+/** An e-mail address as it is written, without its signs. */
+export interface WrittenAddress {
+  readonly local: Word
+  readonly domain: Word
+}
 
 /** A word without case and diacritics. `expanded` is its other transliteration: `muller` and `mueller` for Müller. */
 export interface Word {
@@ -74,7 +94,7 @@ const asciiDigit = (digit: string): string => {
  */
 const numericDate = String.raw`(?<!\d[-/.]? ?)(\d{4}([-/.]) ?\d{1,2}\2 ?\d{1,2}|\d{1,2}([-/.]) ?\d{1,2}\3 ?(?:\d{4}|\d{2}))(?![-/.]? ?\d)`
 const pattern = new RegExp(
-  String.raw`${numericDate}|(\d+)(?:(?:st|nd|rd|th|er|ère|ere|ème|eme|ième|ste|de|te|ten|º|ª|:a|:e)(?![\p{L}\p{M}\d]))?|([\p{L}\p{M}\p{Nl}\p{No}]+(?:['’][\p{L}\p{M}\p{Nl}\p{No}]+)*)|(@)`,
+  String.raw`${numericDate}|(\d+)(?:(?:st|nd|rd|th|er|ère|ere|ème|eme|ième|ste|de|te|ten|º|ª|:a|:e)(?![\p{L}\p{M}\d]))?|([\p{L}\p{M}\p{Nl}\p{No}]+(?:['’][\p{L}\p{M}\p{Nl}\p{No}]+)*)|(@)|([€$£%])`,
   "gu"
 )
 
@@ -94,35 +114,58 @@ const compatible = (text: string): string =>
 const capitals = /^\p{Lu}{1,2}$/u
 const otherCapitals = /(?<!\d[ -]?|[\p{L}\p{M}])\p{Lu}{2}/u
 
+const local = /[\p{L}\p{M}\d.!#$%&'*+/=?^_`{|}~-]+$/u
 const domain = /[\p{L}\p{M}\d-]+(?:\.[\p{L}\p{M}\d-]+)*/uy
 
-/** The e-mail addresses of a text, in order, as offsets. An address whose domain has no dot has no ending. */
-function* addressesIn(
-  text: string
-): Generator<{ readonly from: number; readonly ending: number; readonly to: number }> {
-  for (const { 0: chunk, index: from } of text.matchAll(/\S+/g)) {
+/** An e-mail address in a text: where it begins and ends, and where its `@` is. */
+interface Place {
+  readonly from: number
+  readonly at: number
+  readonly to: number
+}
+
+/** The e-mail addresses of a text, in order. */
+function* addressesIn(text: string): Generator<Place> {
+  for (const { 0: chunk, index } of text.matchAll(/\S+/g)) {
     const at = chunk.lastIndexOf("@")
     domain.lastIndex = at + 1
-    const found = at > 0 ? domain.exec(chunk)?.[0] : undefined
-    if (found === undefined) continue
-    const dot = found.lastIndexOf(".")
-    yield { from, ending: dot < 0 ? -1 : from + at + dot + 2, to: from + at + 1 + found.length }
+    const ending = domain.exec(chunk)?.[0]
+    const beginning = local.exec(chunk.slice(0, Math.max(at, 0)))?.[0]
+    if (at < 0 || ending === undefined || beginning === undefined) continue
+    yield { from: index + at - beginning.length, at: index + at, to: index + at + 1 + ending.length }
   }
 }
 
-/** Tells the part that a word has by how it is written, from its offsets. Takes the words in order. `text` has its case. */
+const unitSigns: Readonly<Record<string, Unit>> = { "€": "euro", $: "dollar", "£": "pound", "%": "percent" }
+
+/** Whether the sign at this place is beside a number in digits. */
+const isBesideDigit = (text: string, at: number): boolean =>
+  /\d ?$/.test(text.slice(Math.max(0, at - 2), at)) || /^ ?\d/.test(text.slice(at + 1, at + 3))
+
+/** What digits are beside others: their decimals, or thousands of them. */
+const placeOf = (text: string, start: number, end: number): "decimals" | "thousands" | undefined => {
+  const before = text.slice(Math.max(0, start - 2), start)
+  if (end - start === 3) return /\d[.,'’ ]$/.test(before) ? "thousands" : undefined
+  const isLast = end - start < 3 && !/^[.,]\d/.test(text.slice(end, end + 2))
+  return isLast && /\d[.,]$/.test(before) ? "decimals" : undefined
+}
+
+/** The letters and digits of a part of an address. */
+const lettersOf = (text: string): Word => wordOf(text.replace(/[^\p{L}\p{M}\d]/gu, ""))
+
+/** Tells the part that a word has by how it is written, from its offsets. `text` has its case. */
 const partsOf = (text: string, lower: string) => {
   const cased = text.length === lower.length && !otherCapitals.test(text) ? text : lower
-  const addresses = addressesIn(lower)
-  let address = addresses.next().value
   return (start: number, end: number): WordPart | undefined => {
-    while (address !== undefined && address.to < end) address = addresses.next().value
-    if (address !== undefined && address.from <= start) return address.ending === start ? "ending" : "answer"
     const before = lower.slice(Math.max(0, start - 2), start)
     if (/\d$/.test(before) || /^\d/.test(lower.slice(end, end + 1))) return "answer"
     return /\d[ -]$/.test(before) && capitals.test(cased.slice(start, end)) ? "answer" : undefined
   }
 }
+
+/** A dot between two words of at least two letters each, as in "example.com" and not in "p.m.". */
+const isDotted = (text: string, start: number, end: number): boolean =>
+  end - start > 1 && /[\p{L}\d-]{2}\.$/u.test(text.slice(Math.max(0, start - 3), start))
 
 /**
  * The words and digits of a text. Signs and spaces separate words and are not compared, nor are invisible characters.
@@ -133,24 +176,53 @@ export const tokensOf = (text: string): ReadonlyArray<Token> => {
     .replace(/(?![0-9])\p{Nd}/gu, asciiDigit)
   const clean = cased.toLowerCase()
   const partOf = partsOf(cased, clean)
+  const addresses = addressesIn(clean)
+  let address: Place | undefined = addresses.next().value ?? undefined
   const tokens: Array<Token> = []
+  const pushWord = (letters: string, part: WordPart | undefined, dotted: boolean) => {
+    const word = wordOf(letters.replace(/['’]/g, ""))
+    if (word.plain !== "") tokens.push({ _tag: "Word", word, ...(part && { part }), ...(dotted && { dotted }) })
+  }
   for (const found of clean.matchAll(pattern)) {
-    const [, date, , , digits, word, at] = found
-    if (date !== undefined) {
+    const [whole, date, , , digits, word, at, sign] = found
+    const end = found.index + whole.length
+    while (address !== undefined && address.to <= found.index) address = addresses.next().value ?? undefined
+    const inside = address !== undefined && address.from <= found.index ? address : undefined
+    const part = inside && (found.index < inside.at ? "local" : "domain")
+    if (at !== undefined) {
+      const written = inside && inside.at === found.index && clean.slice(inside.at, inside.to).includes(".")
+      const ofPart = (from: number, to: number) => lettersOf(clean.slice(from, to))
+      const isWhole = inside !== undefined && written === true
+      tokens.push({
+        _tag: "At",
+        ...(isWhole && { address: { local: ofPart(inside.from, inside.at), domain: ofPart(inside.at, inside.to) } })
+      })
+    } else if (part !== undefined) {
+      // In an address, digits are no date, and what follows them is no ending of an ordinal.
+      for (const [piece] of whole.matchAll(/\d+|[^\d\s/.-]+/g)) {
+        if (/\d/.test(piece)) tokens.push({ _tag: "Digits", digits: piece, part })
+        else pushWord(piece, part, false)
+      }
+    } else if (date !== undefined) {
       const [first = "", second = "", third = ""] = date.match(/\d+/g) ?? []
       tokens.push({ _tag: "NumericDate", parts: [first, second, third] })
     } else if (digits !== undefined) {
-      const end = found.index + digits.length
+      const afterDigits = found.index + digits.length
       const clock =
         digits.length <= 2 &&
-        afterHour.test(clean.slice(end, end + 4)) &&
+        afterHour.test(clean.slice(afterDigits, afterDigits + 4)) &&
         !beforeHour.test(clean.slice(Math.max(0, found.index - 1), found.index))
-      tokens.push({ _tag: "Digits", digits, ...(clock && { clock }) })
+      const place = placeOf(clean, found.index, afterDigits)
+      tokens.push({ _tag: "Digits", digits, ...(clock && { clock }), ...(place && { place }) })
     } else if (word !== undefined) {
-      const folded = wordOf(word.replace(/['’]/g, ""))
-      const part = partOf(found.index, found.index + word.length)
-      if (folded.plain !== "") tokens.push({ _tag: "Word", word: folded, ...(part !== undefined && { part }) })
-    } else if (at !== undefined) tokens.push({ _tag: "At" })
+      pushWord(word, partOf(found.index, end), isDotted(clean, found.index, end))
+    } else if (sign !== undefined) {
+      const unit = unitSigns[sign]
+      const leads = /\d/.test(clean.charAt(end)) && !/\d/.test(clean.charAt(found.index - 1))
+      if (unit !== undefined && isBesideDigit(clean, found.index)) {
+        tokens.push({ _tag: "UnitSign", unit, ...(leads && { leads }) })
+      }
+    }
   }
   return tokens
 }

@@ -9,6 +9,8 @@ export interface Vocabulary {
   readonly tens: string
   /** How 21 to 99 are formed: "twenty three", "trente (et) un", "treinta y uno", "einundzwanzig", or both of the last. */
   readonly compounds: "tens units" | "tens (and) units" | "tens and units" | "units and tens" | "either"
+  /** 21 to 99 are written as one word: tens and units in two words may be two numbers. */
+  readonly compoundsAreOneWord?: boolean
   /** Further numbers below 100 that are one word, such as `veintiuno`. */
   readonly others?: Readonly<Record<number, string>>
   readonly hundred: string
@@ -59,7 +61,33 @@ export interface Vocabulary {
   /** What kind of number it is: no part of the answer beside another word that is none, as in "my booking number is". */
   readonly kinds: string
   readonly times: TimeVocabulary
+  /** Words of currencies and units that are said after a number, without those that are also names or other numbers. */
+  readonly measures: Readonly<Partial<Record<Unit, string>>>
 }
+
+/** Currencies, hundredths of them, and other units. The currencies of Denmark, Norway and Sweden have one name. */
+export const unitNames = [
+  "euro",
+  "dollar",
+  "pound",
+  "franc",
+  "zloty",
+  "krone",
+  "cent",
+  "penny",
+  "grosz",
+  "ore",
+  "percent",
+  "kilometer",
+  "meter",
+  "centimeter",
+  "millimeter",
+  "mile",
+  "kilogram",
+  "gram",
+  "liter"
+] as const
+export type Unit = (typeof unitNames)[number]
 
 /** The words of times of day. */
 export interface TimeVocabulary {

@@ -192,7 +192,7 @@ describe("Answer matching", () => {
       expect(scoreOf(expected, `anna.jansen@example.${other}`)).toBe(0)
       expect(scoreOf(expected, `anna dot jansen at example dot ${other?.replace(".", " dot ")}`)).toBe(0)
       expect(scoreOf(expected, `my email is anna dot jansen at example dot ${ending?.replace(".", " dot ")}`)).toBe(1)
-      expect(matches(expected, `ana.jansen@example.${ending}`)).toBe(true)
+      expect(scoreOf(expected, `ana.jansen@example.${ending}`)).toBe(0)
     }
     expect(scoreOf("anna@example.de", "anna at example dot d e")).toBe(1)
     expect(scoreOf("Anna <anna@example.de>, at 5", "Anna, anna@example.de, at 5")).toBe(1)

@@ -79,6 +79,23 @@ describe("Number words", () => {
   })
 })
 
+describe("The French seventies, eighties and nineties", () => {
+  it.each([
+    ["90", "quatre-vingts dix", "quatre vingt dix", "nonante", "quatre-vingt-dixième", "nonantième"],
+    ["71", "soixante et onze", "soixante-et-onze", "septante et un", "septante-et-un", "soixante et onzième"],
+    ["77", "soixante dix-sept", "soixante dix sept", "septante-sept", "soixante-dix-septième"],
+    ["80", "quatre-vingts", "quatre vingt", "huitante", "octante", "quatre-vingtième", "huitantième"],
+    ["81", "quatre-vingt-un", "quatre-vingt et un", "huitante et un", "quatre-vingt-unième"],
+    ["99", "quatre-vingt-dix-neuf", "quatre-vingts dix neuf", "nonante-neuf"],
+    ["190", "cent quatre-vingts dix", "cent nonante"],
+    ["1990", "dix-neuf cent quatre-vingts dix", "mille neuf cent nonante"],
+    ["90000", "quatre-vingt-dix mille", "nonante mille"]
+  ])("are %s alone, however they are written", (expected, ...said) => {
+    expect(said.filter((words) => match(expected, words, 0.8).score < 1)).toEqual([])
+    expect(said.filter((words) => match(String(Number(expected) + 1), words, 0).match)).toEqual([])
+  })
+})
+
 describe("Numbers in a row", () => {
   const scoreOf = (expected: string, actual: string) => [
     expected,
@@ -107,7 +124,19 @@ describe("Numbers in a row", () => {
     ["0420", "zéro quatre, vingt"],
     ["04 24 80", "zéro quatre vingt-quatre quatre-vingts"],
     ["04 80 20 97 71", "zéro quatre quatre-vingts vingt quatre-vingt-dix-sept soixante et onze"],
-    ["06 60 11", "zéro six soixante onze"]
+    ["06 60 11", "zéro six soixante onze"],
+    ["06 80 10 12", "zéro six quatre-vingts dix douze"],
+    ["06 90 12", "zéro six quatre-vingts dix douze"],
+    ["06 80 17", "zéro six quatre-vingts dix sept"],
+    ["06 80 10 7", "zéro six quatre-vingts dix sept"],
+    ["06 70 7", "zéro six soixante-dix sept"],
+    ["06 77", "zéro six soixante-dix sept"],
+    ["06 10 7", "zéro six dix sept"],
+    ["60 60 10", "soixante soixante dix"],
+    ["60 70", "soixante soixante dix"],
+    ["80 80 90", "quatre vingt quatre vingt quatre vingt dix"],
+    ["04 91 72 80 99", "zéro quatre nonante et un septante-deux huitante nonante-neuf"],
+    ["04 91 72 80 99", "zéro quatre quatre-vingt-onze soixante-douze quatre-vingts quatre-vingt-dix-neuf"]
   ])("%s is %s", (expected, actual) => {
     expect(scoreOf(expected, actual)).toEqual([expected, actual, 1, 1])
   })
@@ -118,6 +147,11 @@ describe("Numbers in a row", () => {
     ["0800 123 456", "oh eight hundred two one three four five six"],
     ["204", "vingt-quatre"],
     ["6011", "soixante et onze"],
+    ["80 10", "quatre-vingts dix"],
+    ["80 17", "quatre-vingts dix-sept"],
+    ["70 7", "soixante-dix-sept"],
+    ["10 7", "dix sept"],
+    ["04 91 72 81 99", "zéro quatre quatre-vingt-onze soixante-douze quatre-vingts quatre-vingt-dix-neuf"],
     ["20 4 5", "twenty-four five"],
     ["0800", "oh eight hundred one"]
   ])("%s is not %s", (expected, actual) => {

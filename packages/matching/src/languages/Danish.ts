@@ -65,5 +65,22 @@ export const danish: Vocabulary = {
     later: "eftermiddagen aftenen",
     around: "om",
     minute: "minutter minut"
+  },
+  measures: {
+    euro: "euro",
+    dollar: "dollar",
+    pound: "pund",
+    franc: "franc",
+    krone: "kroner krone",
+    cent: "cent",
+    ore: "øre",
+    percent: "procent",
+    kilometer: "kilometer",
+    meter: "meter",
+    centimeter: "centimeter",
+    millimeter: "millimeter",
+    kilogram: "kilogram",
+    gram: "gram",
+    liter: "liter"
   }
 }

@@ -69,5 +69,22 @@ export const dutch: Vocabulary = {
     later: "middags middag namiddags namiddag avonds avond",
     around: "om s in de",
     minute: "minuten minuut"
+  },
+  measures: {
+    euro: "euro",
+    dollar: "dollar",
+    pound: "pond",
+    franc: "frank",
+    krone: "kronen kroon",
+    cent: "cent",
+    percent: "procent",
+    kilometer: "kilometer",
+    meter: "meter",
+    centimeter: "centimeter",
+    millimeter: "millimeter",
+    mile: "mijl",
+    kilogram: "kilogram",
+    gram: "gram",
+    liter: "liter"
   }
 }

@@ -74,5 +74,24 @@ export const english: Vocabulary = {
     later: "afternoon evening",
     around: "at in the a about",
     minute: "minutes minute"
+  },
+  measures: {
+    euro: "euros euro",
+    dollar: "dollars bucks",
+    pound: "pounds quid",
+    franc: "francs",
+    zloty: "zlotys zloty",
+    krone: "kronor kroner krona krone",
+    cent: "cents",
+    penny: "pence pennies",
+    percent: "percent",
+    kilometer: "kilometers kilometres",
+    meter: "meters metres",
+    centimeter: "centimeters centimetres",
+    millimeter: "millimeters millimetres",
+    mile: "miles",
+    kilogram: "kilograms kilos",
+    gram: "grams grammes",
+    liter: "liters litres"
   }
 }

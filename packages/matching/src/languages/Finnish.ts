@@ -4,6 +4,7 @@ export const finnish: Vocabulary = {
   units: "nolla yksi/yks kaksi/kaks kolme neljä viisi/viis kuusi/kuus seitsemän/seittemän kahdeksan yhdeksän kymmenen",
   tens: "",
   compounds: "tens units",
+  compoundsAreOneWord: true,
   hundred: "sata/sataa",
   thousand: "tuhat/tuhatta",
   million: "miljoona/miljoonaa",
@@ -70,5 +71,21 @@ export const finnish: Vocabulary = {
     morning: "aamulla aamupäivällä",
     later: "iltapäivällä illalla",
     minute: "minuuttia"
+  },
+  measures: {
+    euro: "euroa euro",
+    dollar: "dollaria dollari",
+    pound: "puntaa punta",
+    franc: "frangia",
+    krone: "kruunua kruunu",
+    cent: "senttiä sentti",
+    percent: "prosenttia prosentti",
+    kilometer: "kilometriä kilometri",
+    meter: "metriä metri",
+    centimeter: "senttimetriä senttimetri",
+    millimeter: "millimetriä",
+    kilogram: "kilogrammaa kiloa",
+    gram: "grammaa",
+    liter: "litraa litra"
   }
 }

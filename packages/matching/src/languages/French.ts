@@ -12,7 +12,7 @@ export const french: Vocabulary = {
   countsByTwenties: true,
   ordinals:
     "premier/première/unième deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième onzième douzième treizième quatorzième quinzième seizième dix-septième dix-huitième dix-neuvième",
-  ordinalTens: "vingtième trentième",
+  ordinalTens: "vingtième trentième quarantième cinquantième soixantième septantième huitantième/octantième nonantième",
   ambiguous: "un une premier premiere cent cents mil mille sept neuf onze",
   double: "double",
   triple: "triple",
@@ -68,5 +68,20 @@ export const french: Vocabulary = {
     later: "après-midi l'après-midi soir",
     around: "à de du le",
     minute: "minutes minute"
+  },
+  measures: {
+    euro: "euros euro",
+    dollar: "dollars dollar",
+    pound: "livres",
+    franc: "francs",
+    krone: "couronnes",
+    cent: "centimes centime",
+    kilometer: "kilomètres kilomètre",
+    meter: "mètres mètre",
+    centimeter: "centimètres centimètre",
+    millimeter: "millimètres millimètre",
+    kilogram: "kilogrammes kilogramme kilos",
+    gram: "grammes gramme",
+    liter: "litres litre"
   }
 }

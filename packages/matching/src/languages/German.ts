@@ -73,5 +73,23 @@ export const german: Vocabulary = {
     later: "nachmittags nachmittag abends abend",
     around: "um am gegen",
     minute: "minuten minute"
+  },
+  measures: {
+    euro: "Euro Euros",
+    dollar: "Dollar",
+    pound: "Pfund",
+    franc: "Franken",
+    zloty: "Zloty",
+    krone: "Kronen Krone",
+    cent: "Cent",
+    percent: "Prozent",
+    kilometer: "Kilometer",
+    meter: "Meter",
+    centimeter: "Zentimeter",
+    millimeter: "Millimeter",
+    mile: "Meilen Meile",
+    kilogram: "Kilogramm",
+    gram: "Gramm",
+    liter: "Liter"
   }
 }

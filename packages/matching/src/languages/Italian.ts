@@ -5,6 +5,7 @@ export const italian: Vocabulary = {
     "zero un/uno/una due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette diciotto diciannove",
   tens: "venti/vent trenta/trent quaranta/quarant cinquanta/cinquant sessanta/sessant settanta/settant ottanta/ottant novanta/novant",
   compounds: "tens units",
+  compoundsAreOneWord: true,
   hundred: "cento/cent",
   thousand: "mille/mila",
   million: "milione/milioni",
@@ -70,5 +71,21 @@ export const italian: Vocabulary = {
     later: "pomeriggio sera",
     around: "alle all le del della di",
     minute: "minuti minuto"
+  },
+  measures: {
+    euro: "euro",
+    dollar: "dollari dollaro",
+    pound: "sterline sterlina",
+    franc: "franchi franco",
+    krone: "corone",
+    cent: "centesimi centesimo",
+    kilometer: "chilometri chilometro",
+    meter: "metri",
+    centimeter: "centimetri centimetro",
+    millimeter: "millimetri millimetro",
+    mile: "miglia",
+    kilogram: "chilogrammi chili",
+    gram: "grammi grammo",
+    liter: "litri litro"
   }
 }

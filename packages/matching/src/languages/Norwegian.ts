@@ -5,6 +5,7 @@ export const norwegian: Vocabulary = {
     "null en/et/ett/én/ein to tre fire fem seks sju/syv åtte ni ti elleve tolv tretten fjorten femten seksten sytten atten nitten",
   tens: "tjue/tyve tretti/tredve førti/førr femti seksti sytti åtti nitti",
   compounds: "either",
+  compoundsAreOneWord: true,
   hundred: "hundre",
   thousand: "tusen/ettusen",
   million: "million/millioner",
@@ -20,7 +21,7 @@ export const norwegian: Vocabulary = {
   inDates: "den",
   at: "krøllalfa/alfakrøll/krølla/at",
   dot: "punktum",
-  signs: "bindestrek strek minus understrek skråstrek plus",
+  signs: "bindestrek strek minus understrek skråstrek plus pluss",
   spellingWords:
     "anna bernhard caesar cesar david edith fredrik gustav harald ivar johan karin ludvig martin nils olivia peter petter quintus rikard sigrid teodor ulrik xerxes yngling zakarias ægir ørnulf åse",
   letterNames: {
@@ -65,5 +66,22 @@ export const norwegian: Vocabulary = {
     later: "ettermiddagen kvelden",
     around: "om",
     minute: "minutter minutt"
+  },
+  measures: {
+    euro: "euro",
+    dollar: "dollar",
+    pound: "pund",
+    franc: "franc",
+    krone: "kroner krone",
+    cent: "cent",
+    ore: "øre",
+    percent: "prosent",
+    kilometer: "kilometer",
+    meter: "meter",
+    centimeter: "centimeter",
+    millimeter: "millimeter",
+    kilogram: "kilogram",
+    gram: "gram",
+    liter: "liter"
   }
 }

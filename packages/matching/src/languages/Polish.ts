@@ -70,5 +70,23 @@ export const polish: Vocabulary = {
     later: "po-południu popołudniu wieczorem",
     around: "o",
     minute: "minut minuty"
+  },
+  measures: {
+    euro: "euro",
+    dollar: "dolarów dolary dolar",
+    pound: "funtów funty funt",
+    franc: "franków franki",
+    zloty: "złotych złote złoty",
+    krone: "koron korony",
+    cent: "centów centy",
+    grosz: "groszy grosze grosz",
+    percent: "procent",
+    kilometer: "kilometrów kilometry kilometr",
+    meter: "metrów metry metr",
+    centimeter: "centymetrów centymetry centymetr",
+    millimeter: "milimetrów milimetry milimetr",
+    kilogram: "kilogramów kilogramy kilogram",
+    gram: "gramów gramy",
+    liter: "litrów litry litr"
   }
 }

@@ -70,5 +70,21 @@ export const portuguese: Vocabulary = {
     later: "tarde noite",
     around: "às as à a da",
     minute: "minutos minuto"
+  },
+  measures: {
+    euro: "euros euro",
+    dollar: "dólares dólar",
+    pound: "libras",
+    franc: "francos",
+    krone: "coroas",
+    cent: "cêntimos cêntimo centavos",
+    kilometer: "quilómetros quilómetro quilômetros quilômetro",
+    meter: "metros",
+    centimeter: "centímetros centímetro",
+    millimeter: "milímetros milímetro",
+    mile: "milhas",
+    kilogram: "quilogramas quilos",
+    gram: "gramas",
+    liter: "litros litro"
   }
 }

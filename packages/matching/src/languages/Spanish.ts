@@ -81,5 +81,21 @@ export const spanish: Vocabulary = {
     later: "tarde noche",
     around: "a la las de en punto",
     minute: "minutos minuto"
+  },
+  measures: {
+    euro: "euros euro",
+    dollar: "dólares dólar",
+    pound: "libras",
+    franc: "francos",
+    krone: "coronas",
+    cent: "céntimos céntimo centavos",
+    kilometer: "kilómetros kilómetro",
+    meter: "metros",
+    centimeter: "centímetros centímetro",
+    millimeter: "milímetros milímetro",
+    mile: "millas",
+    kilogram: "kilogramos kilos",
+    gram: "gramos gramo",
+    liter: "litros litro"
   }
 }

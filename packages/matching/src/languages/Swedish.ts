@@ -5,6 +5,7 @@ export const swedish: Vocabulary = {
     "noll ett/en två tre fyra fem sex sju åtta nio tio elva tolv tretton fjorton femton sexton sjutton arton/aderton nitton",
   tens: "tjugo/tjugi/tjug trettio fyrtio femtio sextio sjuttio åttio nittio",
   compounds: "tens units",
+  compoundsAreOneWord: true,
   hundred: "hundra",
   thousand: "tusen/ettusen",
   million: "miljon/miljoner",
@@ -66,5 +67,22 @@ export const swedish: Vocabulary = {
     later: "eftermiddagen kvällen",
     around: "på vid",
     minute: "minuter minut"
+  },
+  measures: {
+    euro: "euro",
+    dollar: "dollar",
+    pound: "pund",
+    franc: "franc",
+    krone: "kronor krona",
+    cent: "cent",
+    ore: "öre",
+    percent: "procent",
+    kilometer: "kilometer",
+    meter: "meter",
+    centimeter: "centimeter",
+    millimeter: "millimeter",
+    kilogram: "kilogram",
+    gram: "gram",
+    liter: "liter"
   }
 }

@@ -1,0 +1,172 @@
+import { betweenAmounts, lexicons, shortUnits, units } from "./Lexicon.ts"
+import type { Piece } from "./Piece.ts"
+import type { Token } from "./Tokens.ts"
+import type { Unit } from "./Vocabulary.ts"
+
+type Digits = Extract<Piece, { readonly _tag: "Digits" }>
+
+/** Currencies, and their hundredths. */
+const hundredths: Readonly<Partial<Record<Unit, Unit>>> = {
+  euro: "cent",
+  dollar: "cent",
+  franc: "cent",
+  pound: "penny",
+  zloty: "grosz",
+  krone: "ore"
+}
+const isHundredth = (unit: Unit): boolean => Object.values(hundredths).includes(unit)
+
+/** A number with its decimals. */
+interface Amount {
+  readonly whole: string
+  readonly decimals: string
+}
+
+const percentWords: ReadonlySet<string> = new Set(["pourcent", "percent", "porciento", "percento", "porcento"])
+
+const isNumber = (token: Token | undefined): boolean =>
+  token?._tag === "Digits" ||
+  (token?._tag === "Word" && lexicons.some(({ numbers }) => numbers.partsOf(token.word.plain) !== undefined))
+
+/** The tokens with "pour cent" and its like after a number as one sign: "cent" is a number too. */
+export const withPercentSigns = (tokens: ReadonlyArray<Token>): ReadonlyArray<Token> => {
+  const result: Array<Token> = []
+  for (let at = 0; at < tokens.length; at++) {
+    const [token, next] = [tokens[at], tokens[at + 1]]
+    if (token === undefined) break
+    const first = token._tag === "Word" ? token.word.plain : ""
+    const pair = next?._tag === "Word" ? first + next.word.plain : ""
+    const words = percentWords.has(first) ? 1 : percentWords.has(pair) ? 2 : 0
+    if (words === 0 || !isNumber(result.at(-1))) result.push(token)
+    else {
+      result.push({ _tag: "UnitSign", unit: "percent" })
+      at += words - 1
+    }
+  }
+  return result
+}
+
+/** Texts of more parts are not read with short names of units: bounds the work. */
+const mostTokens = 64
+
+/** Whether two texts may say a unit in other words, or an amount with other decimals. */
+export const mayHaveUnits = (one: ReadonlyArray<Token>, other: ReadonlyArray<Token>): boolean => {
+  if (Math.max(one.length, other.length) > mostTokens) return false
+  const isUnit = (token: Token) => token._tag === "UnitSign" || (token._tag === "Word" && units.has(token.word.plain))
+  const short = (tokens: ReadonlyArray<Token>) =>
+    tokens.flatMap((token) => (token._tag === "Word" && shortUnits.has(token.word.plain) ? [token.word.plain] : []))
+  if (one.some(isUnit) || other.some(isUnit)) return true
+  const [left, right] = [short(one), short(other)]
+  return left.length > 0 && right.length > 0 && left.join(" ") !== right.join(" ")
+}
+
+const unitOf = (piece: Piece | undefined, readsShort: boolean): Unit | undefined => {
+  if (piece?._tag === "UnitSign") return piece.unit
+  if (piece?._tag !== "Word" || piece.letters || piece.part === "local" || piece.part === "domain") return undefined
+  return units.get(piece.word.plain) ?? (readsShort ? shortUnits.get(piece.word.plain) : undefined)
+}
+
+/** What is measured, the same for the same amount: "euro 5.50", "cent 50". */
+const keyOf = (unit: Unit, { decimals, whole }: Amount): string => {
+  const hundredth = hundredths[unit]
+  const all = hundredth === undefined ? decimals.replace(/0+$/, "") : decimals.padEnd(2, "0").replace(/^00$/, "")
+  const number = whole.replace(/^0+(?=\d)/, "")
+  if (hundredth !== undefined && number === "0" && all !== "") return `${hundredth} ${Number(all)}`
+  return `${unit} ${number}${all === "" ? "" : `.${all}`}`
+}
+
+/** The digits of an amount of money, as they are said: "550" for 5.50, "5" for 5.00, "50" for 0.50. */
+const digitsOf = ({ decimals, whole }: Amount): string => {
+  const all = decimals.padEnd(2, "0").replace(/^00$/, "")
+  return (whole + all).replace(/^0+(?=\d)/, "")
+}
+
+/** How many of the last digits are one number: those with their decimals and groups of thousands. */
+const lengthOfNumber = (digits: ReadonlyArray<Digits>): number => {
+  let at = digits.length - 1
+  const decimals = digits.findLastIndex(({ place }) => place === "decimals")
+  if (decimals > 0) at = decimals - 1
+  while (at > 0 && digits[at]?.place === "thousands") at--
+  return digits.length - at
+}
+
+const amountOf = (digits: ReadonlyArray<Digits>): Amount => {
+  const decimals = digits.findIndex(({ place }) => place === "decimals")
+  const text = (part: ReadonlyArray<Digits>) => part.map((each) => each.digits).join("")
+  return decimals <= 0
+    ? { whole: text(digits), decimals: "" }
+    : { whole: text(digits.slice(0, decimals)), decimals: text(digits.slice(decimals)) }
+}
+
+const lastDigits = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Digits> => {
+  const found: Array<Digits> = []
+  for (let at = pieces.length - 1; at >= 0; at--) {
+    const piece = pieces[at]
+    if (piece?._tag !== "Digits") break
+    found.unshift(piece)
+  }
+  return found.slice(found.length - lengthOfNumber(found))
+}
+
+/** The number in digits that begins here. */
+const digitsFrom = (pieces: ReadonlyArray<Piece>, from: number): ReadonlyArray<Digits> => {
+  const found: Array<Digits> = []
+  for (let at = from; at < pieces.length; at++) {
+    const piece = pieces[at]
+    if (piece?._tag !== "Digits" || (at > from && piece.place === undefined)) break
+    found.push(piece)
+  }
+  return found
+}
+
+/** Hundredths after an amount: "fifty", "and fifty cents", "con cincuenta"; and the index of the piece after them. */
+const hundredthsAt = (pieces: ReadonlyArray<Piece>, at: number, unit: Unit, readsShort: boolean) => {
+  const first = pieces[at]
+  const start = first?._tag === "Word" && betweenAmounts.has(first.word.plain) ? at + 1 : at
+  const piece = pieces[start]
+  if (piece?._tag !== "Digits" || piece.digits.length > 2 || pieces[start + 1]?._tag === "Digits") return undefined
+  const next = unitOf(pieces[start + 1], readsShort)
+  const isNamed = next !== undefined && next === hundredths[unit]
+  if (next !== undefined && !isNamed) return undefined
+  return { decimals: piece.digits.padStart(2, "0"), next: start + (isNamed ? 2 : 1) }
+}
+
+/**
+ * The pieces with the units of their numbers. `amounts`: short names of units are read too, and amounts of money are read
+ * as one number, without decimals of 0: "five dollars fifty" is 550, "€20.00" is 20.
+ */
+export const withUnits = (pieces: ReadonlyArray<Piece>, amounts: boolean): ReadonlyArray<Piece> => {
+  const result: Array<Piece> = []
+  const push = (digits: ReadonlyArray<Digits>, amount: Amount, unit: Unit) => {
+    if (amounts && hundredths[unit] !== undefined) {
+      result.push({ _tag: "Digits", digits: digitsOf(amount), ordinal: false })
+    } else result.push(...digits)
+    result.push({ _tag: "Measure", key: keyOf(unit, amount) })
+  }
+  for (let at = 0; at < pieces.length; ) {
+    const piece = pieces[at]
+    if (piece === undefined) break
+    const unit = unitOf(piece, amounts)
+    const leads = piece._tag === "UnitSign" && piece.leads === true
+    const before = unit === undefined || leads ? [] : lastDigits(result)
+    if (unit !== undefined && before.length > 0 && unit !== "ore") {
+      result.splice(result.length - before.length)
+      const amount = amountOf(before)
+      const rest = amounts && amount.decimals === "" ? hundredthsAt(pieces, at + 1, unit, amounts) : undefined
+      const isMoney = hundredths[unit] !== undefined && rest !== undefined
+      push(before, isMoney ? { ...amount, decimals: rest.decimals } : amount, unit)
+      at = isMoney ? rest.next : at + 1
+      continue
+    }
+    const isBefore = unit !== undefined && (piece._tag === "UnitSign" || hundredths[unit] !== undefined)
+    const after = isBefore && !isHundredth(unit) ? digitsFrom(pieces, at + 1) : []
+    if (unit !== undefined && after.length > 0) {
+      push(after, amountOf(after), unit)
+      at += 1 + after.length
+      continue
+    }
+    if (piece._tag !== "UnitSign") result.push(piece)
+    at++
+  }
+  return result
+}
