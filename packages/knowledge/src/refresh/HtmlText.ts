@@ -4,6 +4,7 @@ import TurndownService from "turndown"
 
 /** The parts of linkedom's nodes that are used here. */
 interface PageNode {
+  readonly nodeName: string
   readonly textContent: string | null
   readonly querySelector: (selector: string) => PageNode | null
   readonly querySelectorAll: (selector: string) => Iterable<PageNode>
@@ -14,7 +15,7 @@ interface PageNode {
 }
 interface PageDocument extends PageNode {
   readonly title: string
-  readonly documentElement: PageNode
+  readonly documentElement: PageNode | null
   readonly body: PageNode
 }
 
@@ -41,10 +42,11 @@ const checkDepth = (root: PageNode): void => {
 }
 
 const parse = (html: string): PageDocument => {
+  const { document }: { readonly document: PageDocument } = parseHTML(html)
+  const root = document.documentElement
   // Without an <html> element linkedom puts what follows outside of the body.
-  const whole = /<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`
-  const { document }: { readonly document: PageDocument } = parseHTML(whole)
-  checkDepth(document.documentElement)
+  if (root?.nodeName.toLowerCase() !== "html") return parse(`<html><body>${html}</body></html>`)
+  checkDepth(root)
   return document
 }
 

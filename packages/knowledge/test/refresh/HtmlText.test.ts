@@ -42,5 +42,8 @@ describe("htmlText", () => {
 
   it("reads fragments without an html element", () => {
     expect(htmlText("<p>Hello <i>you</i></p>")).toEqual({ title: null, text: "Hello you" })
+    expect(htmlText("Hello <i>you</i>").text).toBe("Hello you")
+    for (const unseen of ["<script>'<html >'</script>", "<!-- <html > -->", "<style>/* <html */</style>"])
+      expect(htmlText(`${unseen}<p>Hello</p>`).text).toBe("Hello")
   })
 })
