@@ -1,5 +1,6 @@
-import { fillers, hesitations, kinds, leadIns } from "./Lexicon.ts"
+import { fillers, hesitations, kinds, leadIns, pauses } from "./Lexicon.ts"
 import type { AnswerWord, Reading } from "./Reading.ts"
+import type { Token } from "./Tokens.ts"
 
 /** Consecutive words of those that may be taken, which together are this text; none when there are none. */
 export const wordsThatAre = (
@@ -71,4 +72,18 @@ export const withFillers = (parts: Reading["parts"], hasNumber: boolean): Readin
     if (typeof part !== "object") return part
     return { ...part, filler: isAlwaysFiller(part) || before.has(part) || repeatsName(part, words) }
   })
+}
+
+const wordOf = (token: Token | undefined): string => (token?._tag === "Word" ? token.word.plain : "")
+
+/**
+ * A text without requests for patience, whose number word is none of the answer: "one second, it's 4829". They stay where
+ * nothing else is said, or the other text has the same.
+ */
+export const withoutPauses = (tokens: ReadonlyArray<Token>, other: ReadonlyArray<Token>): ReadonlyArray<Token> => {
+  const isPause = (at: number) =>
+    pauses.has(wordOf(tokens[at]) + wordOf(tokens[at + 1])) &&
+    !other.some((token) => wordOf(token) === wordOf(tokens[at + 1]))
+  const kept = tokens.filter((_, at) => !isPause(at) && !(at > 0 && isPause(at - 1)))
+  return kept.length === 0 ? tokens : kept
 }

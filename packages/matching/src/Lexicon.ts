@@ -181,12 +181,14 @@ export const dotWords = all("dot")
 export const fillers = all("fillers")
 export const leadIns = all("leadIns")
 export const kinds = all("kinds")
-/** Words that do not separate digits: "twelve dash thirty four". */
+/** Requests for patience, each as one text: "onesecond". */
+export const pauses = keys(distinct.map((words) => words.pauses.replaceAll(" ", "").replaceAll(",", " ")).join(" "))
 /** Words before the decimals of a number. */
 export const decimalWords: ReadonlySet<string> = new Set([
   ...dotWords,
   ...keys("comma komma virgule virgola vírgula coma przecinek pilkku con")
 ])
+/** Words that do not separate digits: "twelve dash thirty four". */
 export const betweenDigits: ReadonlySet<string> = new Set([...all("signs"), ...decimalWords, ...all("and")])
 /** Words between the numbers of a date that are no ordinals: "doce del tres del setenta y ocho". */
 export const betweenNumbersOfDates = keys("de del do")

@@ -2,6 +2,7 @@ import { atOnce } from "@svc/api/Thread"
 import { digitsKey, scoreOf } from "./Comparison.ts"
 import type { DayMonthOrder } from "./Dates.ts"
 import { dividedFor } from "./DividedNumbers.ts"
+import { withoutPauses } from "./Fillers.ts"
 import { hesitations, type Lexicon, lexicons, months } from "./Lexicon.ts"
 import { type NumberWords, numberWordsOf } from "./NumberWords.ts"
 import { type AddressManner, type Manner, type Reading, readingOf } from "./Reading.ts"
@@ -21,8 +22,8 @@ interface Text {
   readonly numbers: NumberWords
 }
 
-const textOf = (text: string): Text => {
-  const tokens = withPercentSigns(tokensOf(text))
+const textOf = (text: ReadonlyArray<Token>, other: ReadonlyArray<Token>): Text => {
+  const tokens = withPercentSigns(withoutPauses(text, other))
   return { tokens, numbers: numberWordsOf(tokens) }
 }
 
@@ -215,9 +216,10 @@ function* bestScore(one: Text, other: Text): Generator<void, number> {
 export function* matching(expected: string, actual: string, threshold: number): Generator<void, Match> {
   // In one order, so that the result does not depend on which of the texts is the expected one.
   const [first, second] = expected < actual ? [expected, actual] : [actual, expected]
-  const one = textOf(first)
+  const [tokens, otherTokens] = [tokensOf(first), tokensOf(second)]
+  const one = textOf(tokens, otherTokens)
   yield
-  const other = textOf(second)
+  const other = textOf(otherTokens, tokens)
   yield
   const score = Math.round((yield* bestScore(one, other)) * 10_000) / 10_000
   return { match: score > 0 && score >= threshold, score }

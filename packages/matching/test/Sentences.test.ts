@@ -3,18 +3,45 @@ import { match } from "../src/Match.ts"
 
 /** What callers of each language say before a number that they were asked for. */
 const before: Readonly<Record<string, ReadonlyArray<string>>> = {
-  English: ["let me see,", "I think it's", "our code is", "her pin is", "the pin was", "can you use", "hi my code is"],
-  German: ["das ist die", "ich glaube das ist", "unsere Nummer ist", "warten Sie", "ja das wäre", "wir haben die"],
-  French: ["j'ai le", "je crois que c'est", "bon, c'est", "notre numéro est le", "attendez,", "ça fait"],
-  Dutch: ["ons nummer is", "ik denk dat het is", "even kijken", "wij hebben", "m'n code is"],
-  Spanish: ["a ver,", "creo que es", "nuestro número es", "yo tengo", "la clave es"],
-  Italian: ["ho il", "il mio codice è", "allora è", "dunque"],
-  Portuguese: ["acho que é", "a senha é", "o nosso é", "então é"],
-  Polish: ["nasz numer to", "mam", "już mówię", "chyba"],
-  Swedish: ["min kod är", "jag har", "jag tror det är", "vår kod är", "så är det"],
-  Danish: ["min kode er", "jeg tror det er", "så er det", "vores kode er"],
-  Norwegian: ["min kode er", "koden min er", "jeg har", "vår kode er"],
-  Finnish: ["mun koodi on", "meidän numero on", "no se on"]
+  English: [
+    "let me see,",
+    "I think it's",
+    "our code is",
+    "her pin is",
+    "the pin was",
+    "can you use",
+    "hi my code is",
+    "one moment, it's",
+    "just a second,"
+  ],
+  German: [
+    "das ist die",
+    "ich glaube das ist",
+    "unsere Nummer ist",
+    "warten Sie",
+    "ja das wäre",
+    "wir haben die",
+    "einen Moment, das ist",
+    "eine Sekunde,"
+  ],
+  French: [
+    "j'ai le",
+    "je crois que c'est",
+    "bon, c'est",
+    "notre numéro est le",
+    "attendez,",
+    "ça fait",
+    "un instant, c'est le"
+  ],
+  Dutch: ["ons nummer is", "ik denk dat het is", "even kijken", "wij hebben", "m'n code is", "een momentje,"],
+  Spanish: ["a ver,", "creo que es", "nuestro número es", "yo tengo", "la clave es", "un momento, es"],
+  Italian: ["ho il", "il mio codice è", "allora è", "dunque", "un attimo, è"],
+  Portuguese: ["acho que é", "a senha é", "o nosso é", "então é", "um segundo,"],
+  Polish: ["nasz numer to", "mam", "już mówię", "chyba", "jedną chwilę,"],
+  Swedish: ["min kod är", "jag har", "jag tror det är", "vår kod är", "så är det", "ett ögonblick,"],
+  Danish: ["min kode er", "jeg tror det er", "så er det", "vores kode er", "et øjeblik,"],
+  Norwegian: ["min kode er", "koden min er", "jeg har", "vår kode er", "et øyeblikk, det er"],
+  Finnish: ["mun koodi on", "meidän numero on", "no se on", "yksi hetki,"]
 }
 
 /** The same before an e-mail address. */
@@ -55,6 +82,12 @@ describe("Sentences around an answer", () => {
     ]) {
       expect([sentence, match("1990-02-28", sentence, 0.8).score]).toEqual([sentence, 1])
     }
+  })
+
+  it("with a number word count where the other text has them too, or nothing else is said", () => {
+    expect(match("one second", "1 second", 0.8).match).toBe(true)
+    expect(match("2", "a second", 0.8).match).toBe(true)
+    expect(match("1482913", "one moment, 482913", 0.8).match).toBe(false)
   })
 
   it("count where they are the answer, or a part of a name, a date or a measure", () => {
