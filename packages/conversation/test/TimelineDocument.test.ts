@@ -200,7 +200,7 @@ describe("the timeline document of a call", () => {
 
   it("keeps its size in a long call: the newest entries, and the number of the others", () => {
     const s = Script.greeted()
-    for (let n = 0; n < 260; n++) {
+    for (let n = 0; n < 210; n++) {
       const turn = s.state.next_turn
       const utterance = `u${s.state.next_utterance}`
       s.wait(1000).say(`Question ${n} ${"x".repeat(500)}`)
@@ -213,10 +213,10 @@ describe("the timeline document of a call", () => {
     }
     const document = documentOf(sources(s), "full")
     expect(JSON.stringify(document).length).toBeLessThan(1_200_000)
-    expect(document.turns.at(-1)?.text).toBe("Answer 259")
-    expect(document.turns.length + document.left_out.turns).toBe(521)
+    expect(document.turns.at(-1)?.text).toBe("Answer 209")
+    expect(document.turns.length + document.left_out.turns).toBe(421)
     expect(document.tools).toHaveLength(timelineLimits.tools)
-    expect(document.left_out.tools).toBe(260 - timelineLimits.tools)
+    expect(document.left_out.tools).toBe(210 - timelineLimits.tools)
     expect(document.tools.at(-1)?.result).toBe("y".repeat(2000))
   })
 })
