@@ -65,11 +65,11 @@ export const ofEntries = (
 ): ReadonlyArray<ModelMessage> => {
   let characters = 0
   const resultOf = (tool: ToolUse): ModelMessage => {
-    const shown = shownResult(tool)
+    if (characters >= maxResults) return droppedResultOf(tool)
+    const shown = shownResultOf(tool)
     const isNewest = characters === 0
-    const isFull = characters >= maxResults
-    if (!isFull) characters += shown.content.length
-    return isNewest || (!isFull && characters <= maxResults) ? shown : { ...shown, content: droppedResult }
+    characters += shown.content.length
+    return isNewest || characters <= maxResults ? shown : droppedResultOf(tool)
   }
   // The newest results are shown, so from the end.
   const backwards: Array<ModelMessage> = []
@@ -103,8 +103,8 @@ const spokenSoFar = (entry: AgentEntry): ModelMessage | null => {
   const isCut = entry.interrupted || entry.utterances.some(({ state }) => state === "cut")
   const content = isCut ? playedText(entry) : wholeText(entry)
   if (entry.tools.length === 0) return content === "" ? null : { role: "assistant", content }
-  const calls = entry.tools.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }))
-  return { role: "assistant", content, tool_calls: calls }
+  const calls = entry.tools.map(({ id, name, arguments: args }) => Object.freeze({ id, name, arguments: args }))
+  return { role: "assistant", content, tool_calls: Object.freeze(calls) }
 }
 
 /** The same of an entry that is closed: it changes only when a tool answers, and then it is another object. */
@@ -113,9 +113,13 @@ const finished = perObject((entry: AgentEntry) => {
   return message === null ? null : lasting(message)
 })
 
-const shownResult = perObject(({ id, name, result }: ToolUse) =>
-  lasting({ role: "tool", tool_call_id: id, name, content: typeof result === "string" ? result : jsonText(result) })
+const resultMessage = ({ id, name }: ToolUse, content: string): ModelMessage =>
+  lasting({ role: "tool", tool_call_id: id, name, content })
+
+const shownResultOf = perObject((tool: ToolUse) =>
+  resultMessage(tool, typeof tool.result === "string" ? tool.result : jsonText(tool.result))
 )
+const droppedResultOf = perObject((tool: ToolUse) => resultMessage(tool, droppedResult))
 
 /** The tool by which the model transfers a call, created from `transfer_destinations`. */
 const transferCall = (labels: ReadonlyArray<string>): ModelTool => ({
@@ -138,7 +142,7 @@ const voicemailReached: ModelTool = {
   parameters: { type: "object", properties: {} }
 }
 
-/** The tools of a configuration, by whether it is open who took the call and whether the agent has knowledge bases. */
+/** The tools of a configuration, by whether it is still unknown who answered, and whether the agent has knowledge bases. */
 const toolsOf = perObject((config: CallConfig) => {
   const labels = Object.keys(config.transfer_destinations ?? {})
   const own = config.tools.map(({ name, description, parameters, usage_instructions }) => ({
@@ -154,7 +158,10 @@ const toolsOf = perObject((config: CallConfig) => {
   return (isOpen: boolean, searches: boolean): ReadonlyArray<ModelTool> => {
     const key = `${isOpen} ${searches}`
     const voicemail = isOpen ? [voicemailReached] : []
-    const set = sets.get(key) ?? [...own, ...transfer, ...voicemail, ...ofPlatform, ...(searches ? search : [])]
+    const known = sets.get(key)
+    if (known !== undefined) return known
+    const all = [...own, ...transfer, ...voicemail, ...ofPlatform, ...(searches ? search : [])]
+    const set = Object.freeze(all.map((tool) => Object.freeze(tool)))
     sets.set(key, set)
     return set
   }

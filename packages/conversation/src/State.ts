@@ -130,9 +130,8 @@ export interface Conversation {
   }
   /**
    * The answer that the model was asked for before the end of the caller's turn; see Speculation. `expected`: the words
-   * after which the turn will probably end. `held`: the answer and its request. `asked`: how often in this
-   * turn. `next`: the number of the next one. `caution`: rises with each answer that is dropped, falls with each that is
-   * adopted.
+   * after which the turn will probably end. `held`: the answer and its request. `asked`: how often in this turn. `next`: the
+   * number of the next one. `caution`: rises with each answer that is dropped, falls with each that is adopted.
    */
   readonly speculation: {
     readonly expected: string | null

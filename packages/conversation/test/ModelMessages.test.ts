@@ -57,7 +57,13 @@ describe("the messages for the model", () => {
     expect(after.slice(0, -1)).toEqual(before)
     expect(after.slice(0, -1).map((message, index) => message === before[index])).toEqual(before.map(() => true))
     expect(tools(s.state)).toBe(offered)
-    for (const message of after) expect(() => Object.assign(message, { content: "other" })).toThrow(TypeError)
+    for (const part of [
+      ...after,
+      ...after.flatMap((m) => (m.role === "assistant" ? (m.tool_calls ?? []) : [])),
+      ...offered
+    ])
+      expect(() => Object.assign(part, { name: "other" })).toThrow(TypeError)
+    expect(() => Reflect.apply(Array.prototype.pop, offered, [])).toThrow(TypeError)
   })
 
   it("have the whole text of a turn that was not interrupted, also before it was played", () => {

@@ -42,6 +42,7 @@ export class LanguageModelError extends Data.TaggedError("LanguageModelError")<{
   readonly retryable: boolean
 }> {}
 
+/** Its parts are used again in later requests: a provider must not change them, and what is frozen throws. */
 export interface ModelRequest {
   /** The id of the call or text session, the same in all its requests: a key for the provider's prompt cache. */
   readonly callId: string

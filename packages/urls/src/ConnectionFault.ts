@@ -3,7 +3,10 @@
  * use it too.
  */
 
-/** What kind of fault it is. `closed`, `timeout` and `invalid-http` may concern one page alone, the others the host. */
+/**
+ * What kind of fault it is. `svc`: of this server. `closed`, `timeout` and `invalid-http` may concern one page alone, the
+ * others the host.
+ */
 export type ConnectionCause =
   | "blocked"
   | "dns"
@@ -14,6 +17,7 @@ export type ConnectionCause =
   | "closed"
   | "timeout"
   | "invalid-http"
+  | "svc"
 
 /** A fault, without addresses, and without text of a library. */
 export interface ConnectionFault {
@@ -66,8 +70,23 @@ const closed = fault(
   "its server closed the connection before its response was complete",
   "Look in the log of that server"
 )
+const closedInTls = fault(
+  "tls",
+  "its server closed the connection before TLS was set up",
+  "Check the port, and that its server speaks TLS there"
+)
 const wrongLength = fault("closed", "its server sent more or fewer bytes than its Content-Length says")
-const stopped = fault("closed", "this server stopped before the response was complete")
+const stopped = fault("svc", "Svc was stopped before the response was complete")
+const notPermitted = fault(
+  "svc",
+  "the system of Svc does not permit the connection",
+  "The operator of this server can check its firewall"
+)
+const exhausted = fault(
+  "svc",
+  "Svc has no connection to spare",
+  "The operator of this server can raise its limit of open files"
+)
 const silent = fault("timeout", "its server did not send its response in time", "Look in the log of that server")
 const invalidHttp = fault("invalid-http", "the response of its server is not valid HTTP")
 const largeHeaders = fault("invalid-http", "the headers of its response are too large")
@@ -86,11 +105,15 @@ const faults: { readonly [code: string]: ConnectionFault } = {
   EHOSTDOWN: unreachable,
   ENETUNREACH: unreachable,
   ENETDOWN: unreachable,
-  // The firewall of this machine.
-  EACCES: unreachable,
-  EPERM: unreachable,
+  EACCES: notPermitted,
+  EPERM: notPermitted,
+  EMFILE: exhausted,
+  ENFILE: exhausted,
+  ENOBUFS: exhausted,
+  EADDRNOTAVAIL: exhausted,
   ETIMEDOUT: late,
   UND_ERR_CONNECT_TIMEOUT: late,
+  ERR_TLS_HANDSHAKE_TIMEOUT: late,
   CERT_HAS_EXPIRED: expired,
   CERT_NOT_YET_VALID: early,
   ERR_TLS_CERT_ALTNAME_INVALID: otherHost,
@@ -126,6 +149,7 @@ const known = (error: unknown): ConnectionFault | undefined => {
   // The parser's errors have no codes.
   if (textOf(error, "name") === "HTTPParserError") return message.includes("Expected HTTP/") ? notHttp : invalidHttp
   const code = textOf(error, "code")
+  if (code === "ECONNRESET" && message.includes("before secure TLS connection")) return closedInTls
   if (Object.hasOwn(faults, code)) return faults[code]
   if (!/^(EPROTO$|ERR_SSL_)/.test(code)) return undefined
   // Some versions of Node give all errors of OpenSSL one code.

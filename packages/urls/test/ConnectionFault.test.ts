@@ -80,13 +80,16 @@ describe("the fault of a connection", () => {
         answering(""),
         answering("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
       ])
-      const urls = [...ports.map((port) => `http://127.0.0.1:${port}`), `https://127.0.0.1:${ports[0]}`]
-      for (const url of urls) {
+      for (const url of ports.map((port) => `http://127.0.0.1:${port}`)) {
         expect(yield* faultOf(url)).toMatchObject({
           cause: "closed",
           what: "its server closed the connection before its response was complete"
         })
       }
+      expect(yield* faultOf(`https://127.0.0.1:${ports[0]}`)).toMatchObject({
+        cause: "tls",
+        what: "its server closed the connection before TLS was set up"
+      })
     }).pipe(Effect.provide(Local))
   )
 
@@ -171,7 +174,14 @@ describe("the fault of a connection", () => {
     ["ETIMEDOUT", "unreachable", "its server did not accept a connection in time. Check that it is online"],
     ["EHOSTUNREACH", "unreachable", "its server cannot be reached. Check that it is online, and its firewall"],
     ["EAI_AGAIN", "dns", "its host name could not be looked up, because the name server did not answer"],
-    ["UND_ERR_DESTROYED", "closed", "this server stopped before the response was complete"],
+    ["ERR_TLS_HANDSHAKE_TIMEOUT", "unreachable", "its server did not accept a connection in time"],
+    ["UND_ERR_DESTROYED", "svc", "Svc was stopped before the response was complete"],
+    [
+      "EPERM",
+      "svc",
+      "the system of Svc does not permit the connection. The operator of this server can check its firewall"
+    ],
+    ["EMFILE", "svc", "Svc has no connection to spare. The operator of this server can raise its limit of open files"],
     ["EOTHER", "closed", "the connection failed (EOTHER)"],
     ["/../deps/openssl/x.c", "closed", "the connection failed"],
     ["constructor", "closed", "the connection failed"]

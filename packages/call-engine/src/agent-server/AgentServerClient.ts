@@ -213,7 +213,8 @@ const faultCauses: { readonly [cause in ConnectionCause]: FaultCause } = {
   "not-http": "not-http",
   closed: "closed",
   timeout: "timeout",
-  "invalid-http": "not-http"
+  "invalid-http": "not-http",
+  svc: "svc"
 }
 
 const causeOfStatus = (status: number): FaultCause => {

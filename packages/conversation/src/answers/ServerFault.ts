@@ -22,7 +22,8 @@ export const FaultCause = Schema.Literal(
   "html",
   "json",
   "limits",
-  "fields"
+  "fields",
+  "svc"
 )
 export type FaultCause = typeof FaultCause.Type
 
@@ -81,7 +82,8 @@ const hints: { readonly [C in FaultCause]: (kind: RequestKind) => string } = {
     `That address answers with a web page. Set the agent's server_url to your server itself, not to a site, a proxy or a tunnel's notice in front of it; ${expected[kind]}.`,
   json: (kind) => `Correct the JSON at that place; ${expected[kind]}.`,
   limits: () => "Answer with less: at most 10,000 values, 5,000 fields and 100 levels.",
-  fields: (kind) => `Correct the answer of your server; ${expected[kind]}.`
+  fields: (kind) => `Correct the answer of your server; ${expected[kind]}.`,
+  svc: () => "Svc itself could not complete the request. Its operator finds the cause in its log and on its machine."
 }
 
 /** What to do next about a failed request. Without a cause, as in journals of earlier versions: what is expected. */

@@ -6,7 +6,7 @@ const maxUrl = 300
 
 /** The URL of a page in a reason, without credentials. The query stays: on many sites it is all that names the page. */
 export const shownPage = (url: string): string => {
-  if (!URL.canParse(url)) return "the source"
+  if (!URL.canParse(url)) return "The source"
   const { host, pathname, protocol, search } = new URL(url)
   return `${protocol}//${host}${pathname}${search}`.slice(0, maxUrl)
 }
@@ -39,6 +39,6 @@ export const requestFault = (error: unknown): { readonly words: string; readonly
   const found = connectionFault(error)
   return {
     words: `cannot be read: ${withAdvice(found)}`,
-    isOfHost: !["closed", "timeout", "invalid-http"].includes(found.cause)
+    isOfHost: !["closed", "timeout", "invalid-http", "svc"].includes(found.cause)
   }
 }
