@@ -59,7 +59,8 @@ const table: { readonly [C in FaultCause]: Row } = {
   html: [/web page.*not to a site, a proxy or a tunnel/, ...mustAnswer],
   json: [/Correct the JSON at that place/, ...mustAnswer],
   limits: [/10,000 values, 5,000 fields and 100 levels/],
-  fields: [/Correct the answer of your server/, ...mustAnswer]
+  fields: [/Correct the answer of your server/, ...mustAnswer],
+  svc: [/Svc itself could not complete the request\. Its operator/]
 }
 
 const kinds = ["call.started", "tool.call", "transcript.updated"] as const
