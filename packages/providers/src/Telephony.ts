@@ -166,11 +166,13 @@ export class CallGone extends Data.TaggedError("CallGone")<{
 
 /**
  * An outbound call was not answered. `rejected`: the phone declined. `failed`: it could not be placed. `reason` is for
- * people.
+ * people. In a transfer the language model gets it, and may say it to the caller: what the operator should do is `advice`.
  */
 export class DialFailed extends Data.TaggedError("DialFailed")<{
   readonly outcome: "busy" | "no-answer" | "rejected" | "failed"
   readonly reason: string
+  /** What the operator should do, such as which setting to check. The failure of an outbound call has it after the reason. */
+  readonly advice?: string
   /** The carrier's code, such as a SIP status. */
   readonly code?: string
 }> {}

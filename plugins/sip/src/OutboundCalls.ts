@@ -28,9 +28,19 @@ const isSame = (one: AudioFormat, other: AudioFormat): boolean =>
 
 const failed = (reason: string): DialFailed => new DialFailed({ outcome: "failed", reason })
 
-/** Not a call without an answer: nothing rang, and the failure of the call says what to do. */
-const notRegistered = (to: string): string =>
-  `no phone has registered for ${to}; let one register with its name and password in SVC_SIP_USERS`
+const noTrunk = new DialFailed({
+  outcome: "failed",
+  reason: "no trunk is configured",
+  advice: "set SVC_SIP_TRUNK_URI"
+})
+
+/** Not a call without an answer: nothing rang. */
+const notRegistered = new DialFailed({
+  outcome: "failed",
+  reason: "the phone is not registered",
+  advice: "let it register with its name and password in SVC_SIP_USERS",
+  code: "480"
+})
 
 /** One route to the called phone. */
 interface DialRoute {
@@ -78,7 +88,7 @@ export const make = (context: CallContext, log: HostLog): Outbound => {
     call: OutgoingCall,
     progress: DialProgress | undefined
   ): Effect.Effect<CallLeg, DialFailed> => {
-    if (route === undefined) return Effect.fail(failed("no trunk is configured; set SVC_SIP_TRUNK_URI"))
+    if (route === undefined) return Effect.fail(noTrunk)
     const { from, trunk, uri } = route
     const usable = context.codecs.filter(({ format }) => call.formats.some((each) => isSame(each, format)))
     const [codec, ...more] = usable
@@ -104,9 +114,7 @@ export const make = (context: CallContext, log: HostLog): Outbound => {
       const phones = context.phones?.at(call.to)
       if (phones === undefined) return over(upFirst(overTrunks(context, call)), call, progress)
       const [first] = phones
-      return first === undefined
-        ? new DialFailed({ outcome: "failed", reason: notRegistered(call.to), code: "480" })
-        : over(toPhones(context, phones, call), call, progress)
+      return first === undefined ? Effect.fail(notRegistered) : over(toPhones(context, phones, call), call, progress)
     }
   }
 }

@@ -94,10 +94,16 @@ export const place = (
       ...callOptions(context, { call: id, peer, trunk, user: call.from }),
       command
     })
-    const fail = (status: number, reason: string, canTryNextTrunk = false, isUnreached = false): void => {
+    const fail = (
+      status: number,
+      { advice, reason }: { readonly reason: string; readonly advice?: string | undefined },
+      canTryNextTrunk = false,
+      isUnreached = false
+    ): void => {
       const failure = new DialFailed({
         outcome: outcomeOf(status),
         reason,
+        ...(advice === undefined ? {} : { advice }),
         ...(status < 300 ? {} : { code: String(status) })
       })
       Deferred.unsafeDone(outcome, new AttemptFailed({ failure, canTryNextTrunk, isUnreached }))
@@ -107,17 +113,18 @@ export const place = (
       const advice = adviceOf(trunk, status, isUnreached)
       // docs/sip.md explains errors by their status; none came from a trunk that was not reached.
       const isRedirected = status >= 300 && status < 400
-      const text = advised(
-        failureText(trunk, status, why, isUnreached),
-        isRedirected ? "redirects are not followed" : advice
-      )
+      const failed = failureText(trunk, status, why, isUnreached)
+      const text = isRedirected ? `${failed}; redirects are not followed` : failed
       if ((advice !== undefined && status !== 404) || (status < 300 && trunk.variable !== "")) {
-        log.warning(`SIP: a call over the trunk of ${trunk.variable}_URI failed (${status}): ${text}`, {
-          call_id: call.callId,
-          carrier_call_id: carrierCallId
-        })
+        log.warning(
+          `SIP: a call over the trunk of ${trunk.variable}_URI failed (${status}): ${advised(text, advice)}`,
+          {
+            call_id: call.callId,
+            carrier_call_id: carrierCallId
+          }
+        )
       }
-      fail(status, text, canTryNextTrunk, isUnreached)
+      fail(status, { reason: text, advice }, canTryNextTrunk, isUnreached)
     }
     const hangup = (): void => command({ _tag: "Hangup", reason: "given up" })
     const onAnswer = (sdp: Uint8Array): void => {
@@ -151,7 +158,7 @@ export const place = (
         const isUnavailable = event.isUnreached === true || event.status === 503
         refuse(event.status, event.reason, isUnavailable && !hasRung, event.isUnreached === true)
       } else if (event._tag === "Answered") onAnswer(event.sdp)
-      else if (event._tag === "Ended") fail(500, "the call ended as it was answered")
+      else if (event._tag === "Ended") fail(500, { reason: "the call ended as it was answered" })
     }
     listeners.set(id, on)
     const ours = contact({

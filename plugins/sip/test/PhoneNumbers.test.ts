@@ -115,14 +115,17 @@ describe("A phone with a number of its own", () => {
     "cannot be called while it has not registered, which is no missing answer, and other numbers need a trunk",
     () =>
       Effect.gen(function* () {
+        // A transfer gives the reason to the model, and the advice to nobody but the log.
         expect(yield* Effect.flip(dial(number))).toMatchObject({
           outcome: "failed",
           code: "480",
-          reason: `no phone has registered for ${number}; let one register with its name and password in SVC_SIP_USERS`
+          reason: "the phone is not registered",
+          advice: "let it register with its name and password in SVC_SIP_USERS"
         })
         expect(yield* Effect.flip(dial("+12025550124"))).toMatchObject({
           outcome: "failed",
-          reason: "no trunk is configured; set SVC_SIP_TRUNK_URI"
+          reason: "no trunk is configured",
+          advice: "set SVC_SIP_TRUNK_URI"
         })
       }).pipe(withPhones, Effect.scoped)
   )

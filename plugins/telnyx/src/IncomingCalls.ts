@@ -1,4 +1,5 @@
 import type { AudioFormat } from "@svc/providers/Audio"
+import type { CarrierRequestFailed } from "@svc/providers/CarrierApi"
 import { CallGone, type IncomingCall, type RejectCause } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId } from "effect"
 import type { CallListener, CallNetwork } from "./CallNetwork.ts"
@@ -31,6 +32,9 @@ const causes: { readonly [C in RejectCause]: "USER_BUSY" | "CALL_REJECTED" } = {
   unavailable: "CALL_REJECTED",
   "unknown-number": "CALL_REJECTED"
 }
+
+/** Whether a command was refused because its call is over: "Call has already ended", or Telnyx knows it no longer. */
+const isOver = ({ code, status }: CarrierRequestFailed): boolean => code === "90018" || status === 404
 
 /** Takes `call.initiated` of a call to us, and gives the call to the engine. */
 export const take = (
@@ -86,10 +90,10 @@ export const take = (
           webhook_url: network.webhookUrl
         })
         .pipe(
-          // A call that is over already is refused.
-          Effect.mapError(
-            ({ outcome, reason }) =>
-              new CallGone({ reason: `Telnyx did not answer the call: ${reason}`, failed: outcome !== "refused" })
+          Effect.mapError((failure) =>
+            isOver(failure)
+              ? new CallGone({ reason: "the caller hung up" })
+              : new CallGone({ reason: `Telnyx did not answer the call: ${failure.reason}`, failed: true })
           ),
           Effect.tap(() => Effect.sync(() => call.expectStream()))
         )

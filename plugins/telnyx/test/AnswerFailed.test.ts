@@ -6,13 +6,13 @@ import { Effect, Fiber, TestClock } from "effect"
 import * as IncomingCalls from "../src/IncomingCalls.ts"
 import { testNetwork } from "./TestNetwork.ts"
 
-/** Answers a call whose media connection does not come; `outcome`: how the command `answer` fails. */
-const answering = (outcome?: CarrierRequestFailed["outcome"]) =>
+/** Answers a call whose media connection does not come; `failure`: how the command `answer` fails. */
+const answering = (failure?: Pick<CarrierRequestFailed, "outcome" | "status" | "code">) =>
   Effect.gen(function* () {
     const made = yield* testNetwork
     made.failureOf = (action) =>
-      action === "answer" && outcome !== undefined
-        ? new CarrierRequestFailed({ reason: "out of order", outcome })
+      action === "answer" && failure !== undefined
+        ? new CarrierRequestFailed({ reason: "out of order", ...failure })
         : undefined
     const calls: Array<IncomingCall> = []
     const payload = { call_control_id: "v3:1", from: "+12025550100", to: "+12025550199" }
@@ -32,12 +32,18 @@ const answering = (outcome?: CarrierRequestFailed["outcome"]) =>
 it.scoped("an incoming call of Telnyx without a media connection, or that could not be answered, has failed", () =>
   Effect.gen(function* () {
     expect(yield* answering()).toMatchObject({ failed: true, reason: expect.stringContaining("SVC_BASE_URL") })
-    expect(yield* answering("unknown")).toMatchObject({ failed: true, reason: expect.stringContaining("out of order") })
+    const failed = { failed: true, reason: expect.stringContaining("out of order") }
+    expect(yield* answering({ outcome: "unknown" })).toMatchObject(failed)
+    // Such as an address of the media connection that Telnyx does not accept.
+    expect(yield* answering({ outcome: "refused", status: 422, code: "10015" })).toMatchObject(failed)
   })
 )
 
-it.scoped("an incoming call that Telnyx refuses to answer is over, which is no failure", () =>
+it.scoped("an incoming call that Telnyx refuses to answer because it is over is no failure: the caller hung up", () =>
   Effect.gen(function* () {
-    expect((yield* answering("refused")).failed).toBe(false)
+    for (const refusal of [{ status: 422, code: "90018" }, { status: 404 }]) {
+      const { failed, reason } = yield* answering({ outcome: "refused", ...refusal })
+      expect([failed, reason]).toEqual([undefined, "the caller hung up"])
+    }
   })
 )

@@ -8,3 +8,6 @@ export const finalStatus = (status: unknown): FinalStatus | undefined => finals.
 
 /** The end of a call as the engine gets it. */
 export const endOf = (status: FinalStatus): "hangup" | "failed" => (status === "failed" ? "failed" : "hangup")
+
+/** Why an answered call has failed whose media stream does not come. */
+export const noStream = "Twilio did not open the media stream; its console says why, at the call's errors"

@@ -1,7 +1,7 @@
 import type { CallLeg, DialFailed, DialProgress } from "@svc/providers/Telephony"
 import { DialFailed as Failed } from "@svc/providers/Telephony"
 import type { FinalStatus } from "./CallStatus.ts"
-import { finalStatus } from "./CallStatus.ts"
+import { finalStatus, noStream } from "./CallStatus.ts"
 import type { TwilioCall } from "./TwilioCall.ts"
 
 /** How long the first status of a call may take when the answer to its request was lost, in milliseconds. */
@@ -109,11 +109,14 @@ export class DialledCall {
   check(): void {
     if (this.#isOver || this.#due === undefined || this.#options.now() < this.#due) return
     if (this.#sid !== undefined) this.#options.hangUp(this.#sid)
-    const reason =
-      this.#sid === undefined
-        ? this.#lostReason
-        : "Twilio did not open the media stream; its console says why, at the call's errors"
-    this.#fail("failed", reason, undefined)
+    this.#fail("failed", this.#sid === undefined ? this.#lostReason : noStream, undefined)
+  }
+
+  /** Twilio asks what to do after the media stream, which was not there. False: it is another call. */
+  streamFailed(sid: string): boolean {
+    if (sid !== this.#sid) return false
+    this.#fail("failed", noStream, undefined)
+    return true
   }
 
   /** The SID is known, by the answer of Twilio, a status or the media stream: whichever comes first. */

@@ -4,6 +4,7 @@ import { isE164 } from "@svc/providers/Carrier"
 import { CallGone, type CallLeg, type IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId } from "effect"
 import type { CallNetwork, StartedCall } from "./CallNetwork.ts"
+import { type FinalStatus, noStream } from "./CallStatus.ts"
 import type { TwilioCall } from "./TwilioCall.ts"
 import * as Twiml from "./Twiml.ts"
 import type { Webhook } from "./Webhook.ts"
@@ -55,7 +56,7 @@ export class OfferedCall {
   readonly #reply = Deferred.unsafeMake<string>(FiberId.none)
   readonly #canceled = Deferred.unsafeMake<void>(FiberId.none)
   #state: "offered" | "answering" | "over" = "offered"
-  #giveUp: ((reason: string) => void) | undefined
+  #giveUp: ((gone: CallGone) => void) | undefined
 
   constructor(request: Webhook, network: OfferNetwork) {
     const { field } = request
@@ -98,11 +99,19 @@ export class OfferedCall {
     return digestOf(request) === this.#digest
   }
 
-  /** The caller has hung up. */
-  ended(): void {
+  /** The call is over: the caller has hung up, or Twilio could not connect it. */
+  ended(status: FinalStatus): void {
+    if (this.#state === "answering" && status === "failed") {
+      this.#fail("Twilio reports the call as failed; its console says why, at the call's errors")
+    }
     if (this.#state === "over") return
     this.#send(Twiml.hangup)
     this.#cancel("the caller hung up")
+  }
+
+  /** Twilio asks what to do after the media stream, which was not there: it could not open it, and the caller waits. */
+  streamFailed(): void {
+    if (this.#state === "answering") this.#fail(noStream)
   }
 
   #answer(formats: Parameters<IncomingCall["answer"]>[0]["formats"]): Effect.Effect<CallLeg, CallGone> {
@@ -116,9 +125,9 @@ export class OfferedCall {
         this.#state = "over"
         resume(Effect.succeed(this.#network.begin({ sid: this.#sid, callerId: undefined, socket, streamSid }).leg))
       })
-      this.#giveUp = (reason) => {
+      this.#giveUp = (gone) => {
         expected.forget()
-        resume(Effect.fail(new CallGone({ reason })))
+        resume(Effect.fail(gone))
       }
       this.#send(expected.twiml)
       return Effect.sync(() => {
@@ -130,11 +139,7 @@ export class OfferedCall {
       Effect.raceFirst(this.#ask),
       Effect.timeoutFail({
         duration: streamWithin,
-        onTimeout: () =>
-          new CallGone({
-            reason: "Twilio did not open the media stream; its console says why, at the call's errors",
-            failed: true
-          })
+        onTimeout: () => new CallGone({ reason: noStream, failed: true })
       })
     )
   }
@@ -143,7 +148,7 @@ export class OfferedCall {
   get #ask(): Effect.Effect<never> {
     return Effect.sync(() => {
       this.#network.ask(this.#sid, (status) => {
-        if (status !== undefined && this.#state === "answering") this.ended()
+        if (status !== undefined && this.#state === "answering") this.ended(status)
       })
     }).pipe(Effect.delay(askEvery), Effect.forever)
   }
@@ -157,7 +162,13 @@ export class OfferedCall {
   #cancel(reason: string): void {
     this.#state = "over"
     Deferred.unsafeDone(this.#canceled, Effect.void)
-    this.#giveUp?.(reason)
+    this.#giveUp?.(new CallGone({ reason }))
+  }
+
+  /** The call was answered, and cannot be connected. */
+  #fail(reason: string): void {
+    this.#state = "over"
+    this.#giveUp?.(new CallGone({ reason, failed: true }))
   }
 
   #send(twiml: string): void {

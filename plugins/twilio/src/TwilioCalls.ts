@@ -244,12 +244,14 @@ export const make = (options: {
       }),
       webhooks.route("/continue", ({ field }) =>
         Effect.sync(() => {
-          const call = calls.get(field("CallSid"))
+          const sid = field("CallSid")
+          const call = calls.get(sid)
           if (call !== undefined) return call.next()
-          if (!answered.has(field("CallSid"))) {
-            host.log.warning(
-              `call ${field("CallSid")} of Twilio is hung up: this server does not know it, since it was restarted`
-            )
+          const offer = offers.get(sid)
+          offer?.streamFailed()
+          const isDialled = [...dials.values()].some((dialled) => dialled.streamFailed(sid))
+          if (offer === undefined && !isDialled && !answered.has(sid)) {
+            host.log.warning(`call ${sid} of Twilio is hung up: this server does not know it, since it was restarted`)
           }
           return Twiml.hangup
         })
@@ -267,7 +269,7 @@ export const make = (options: {
           if (answeredBy !== "") (calls.get(sid) ?? dialled)?.answerer(answeredBy)
           if (end !== undefined) {
             calls.get(sid)?.ended(end, code)
-            offers.get(sid)?.ended()
+            offers.get(sid)?.ended(end)
           } else if (key !== null && dialled === undefined && !calls.has(sid)) {
             // Given up before its SID was known, or of a server that was restarted.
             hangUp(sid, () => {})

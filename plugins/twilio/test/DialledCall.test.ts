@@ -92,3 +92,24 @@ describe("An outgoing call of Twilio says its SID with onPlaced", () => {
     })
   )
 })
+
+it.scopedLive(
+  "an outgoing call of Twilio whose media stream could not be opened says so, and no restart is logged",
+  () =>
+    Effect.gen(function* () {
+      const { carrier, double, telephony } = yield* setUp()
+      const to = "+12025557003"
+      carrier.addPhone(to, "answers")
+      const refuseStream = () => {
+        const call = carrier.callTo(to)
+        if (call !== undefined) call.refusesStream = true
+      }
+      const call = { callId: "call_out", to, from: numbers.to, formats: [mulaw8k] }
+      const failure = yield* Effect.flip(
+        telephony.outbound?.dial(call, { onRinging: refuseStream }) ?? Effect.dieMessage("the plugin places no calls")
+      )
+      expect(failure).toMatchObject({ outcome: "failed", reason: expect.stringContaining("the media stream") })
+      yield* until("the end at Twilio", () => carrier.callTo(to)?.status === "completed")
+      expect(double.logged.map(({ message }) => message).join()).not.toContain("restarted")
+    })
+)

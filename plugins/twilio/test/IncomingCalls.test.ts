@@ -140,6 +140,23 @@ describe("An incoming call of Twilio", () => {
     })
   )
 
+  it.scopedLive(
+    "has failed when Twilio asks at /continue before its stream was there, and then reports completed",
+    () =>
+      Effect.gen(function* () {
+        const { carrier, double, incoming } = yield* calls()
+        const call = carrier.dial(numbers)
+        call.refusesStream = true
+        const offered = yield* Queue.take(incoming)
+        const gone = yield* Effect.flip(
+          offered.answer({ callId: "call_1", formats: [{ encoding: "mulaw", sampleRate: 8000 }] })
+        )
+        expect(gone).toMatchObject({ failed: true, reason: expect.stringContaining("did not open the media stream") })
+        yield* until("the end at Twilio", () => call.status === "completed")
+        expect(double.logged.map(({ message }) => message).join()).not.toContain("restarted")
+      })
+  )
+
   it.scopedLive("works below a path of the public address", () =>
     Effect.gen(function* () {
       const { carrier, connect, server } = yield* calls({ basePath: "/phones" })

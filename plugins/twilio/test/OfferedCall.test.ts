@@ -34,8 +34,29 @@ it.effect("an incoming call of Twilio whose caller hangs up before its media str
     const call = offered()
     const answer = yield* Effect.fork(Effect.flip(call.incoming.answer({ callId: "call_1", formats: [mulaw8k] })))
     yield* TestClock.adjust(0)
-    call.ended()
+    call.ended("completed")
     const gone = yield* Fiber.join(answer)
     expect([gone.reason, gone.failed]).toEqual(["the caller hung up", undefined])
+  })
+)
+
+it.effect("an incoming call of Twilio fails when its media stream could not be opened, also if completed follows", () =>
+  Effect.gen(function* () {
+    const call = offered()
+    const answer = yield* Effect.fork(Effect.flip(call.incoming.answer({ callId: "call_1", formats: [mulaw8k] })))
+    yield* TestClock.adjust(0)
+    call.streamFailed()
+    call.ended("completed")
+    expect(yield* Fiber.join(answer)).toMatchObject({ failed: true, reason: expect.stringContaining("its console") })
+  })
+)
+
+it.effect("an incoming call of Twilio fails when its status is failed before its media stream is there", () =>
+  Effect.gen(function* () {
+    const call = offered()
+    const answer = yield* Effect.fork(Effect.flip(call.incoming.answer({ callId: "call_1", formats: [mulaw8k] })))
+    yield* TestClock.adjust(0)
+    call.ended("failed")
+    expect(yield* Fiber.join(answer)).toMatchObject({ failed: true, reason: expect.stringContaining("as failed") })
   })
 )

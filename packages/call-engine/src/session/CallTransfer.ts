@@ -197,10 +197,13 @@ export const make = ({ announce, feed, leg, network, run, ticker }: TransferOpti
     )
     return Effect.uninterruptibleMask((restore) =>
       Effect.matchEffect(restore(dialled), {
-        onFailure: ({ outcome, reason }) =>
-          Effect.sync(() => {
+        onFailure: ({ advice, outcome, reason }) =>
+          Effect.suspend(() => {
             waiting.stop()
+            // The model gets the reason, and may say it to the caller.
             feedProgress(outcome, reason)
+            if (advice === undefined) return Effect.void
+            return Effect.logWarning(`A transfer to ${destination} failed: ${reason}; ${advice}`)
           }),
         onSuccess: (answered) =>
           Effect.suspend(() => {

@@ -6,7 +6,7 @@ import { metadataOf } from "@svc/conversation/machines/Outbound"
 import * as Speculation from "@svc/conversation/machines/Speculation"
 import { type Conversation, isTransferring } from "@svc/conversation/State"
 import type { AudioFormat } from "@svc/providers/Audio"
-import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
+import type { CallLeg, DialFailed, IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId, Scope } from "effect"
 import type { CallRecording } from "../recording/Recorder.ts"
 import * as Announcement from "./Announcement.ts"
@@ -58,6 +58,9 @@ export interface PhoneCall extends ConversationSession.SessionCall {
   /** Why the caller must not be transferred to a number, as text that follows its name; null: they may. Absent: to any. */
   readonly refusalOf?: (destination: string) => string | null
 }
+
+/** The reason of a failed call, for its operator. */
+const advised = ({ advice, reason }: DialFailed): string => (advice === undefined ? reason : `${reason}; ${advice}`)
 
 /** The usage of speech of a call that was not answered: none. */
 const noSpeech = { stt: noUsage.stt, tts: noUsage.tts }
@@ -159,7 +162,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
                   Effect.sync(() =>
                     session.feed(
                       failed._tag === "DialFailed"
-                        ? { _tag: "DialFailed", outcome: failed.outcome, reason: failed.reason }
+                        ? { _tag: "DialFailed", outcome: failed.outcome, reason: advised(failed) }
                         : {
                             _tag: "AnswerFailed",
                             reason: failed.reason,

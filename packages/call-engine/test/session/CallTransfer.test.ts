@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import type { UntimedInput } from "@svc/conversation/Input"
 import { type AudioFormat, mulaw8k } from "@svc/providers/Audio"
 import { BridgeFailed, type CallEvent, type CallLeg, DialFailed, type DialProgress } from "@svc/providers/Telephony"
-import { Deferred, type Duration, Effect, FiberMap, type Scope } from "effect"
+import { Deferred, type Duration, Effect, FiberMap, Logger, type Scope } from "effect"
 import { Ticker } from "../../src/media/Ticker.ts"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
 import * as CallTransfer from "../../src/session/CallTransfer.ts"
@@ -226,6 +226,27 @@ describe("a transfer", () => {
       }
     })
   )
+
+  it.live("has no advice for the operator in its failure, which the model gets; the log has it", () => {
+    const logged: Array<string> = []
+    const dial = () =>
+      Effect.fail(new DialFailed({ outcome: "failed", reason: "the phone is not registered", advice: "set USERS" }))
+    return bench({ dial }, ({ fed, transfer, wait }) =>
+      Effect.gen(function* () {
+        transfer.start(destination)
+        yield* wait("1 second")
+        expect(fed).toEqual(["failed: the phone is not registered"])
+        expect(logged).toEqual([`A transfer to ${destination} failed: the phone is not registered; set USERS`])
+      })
+    ).pipe(
+      Effect.provide(
+        Logger.replace(
+          Logger.defaultLogger,
+          Logger.make(({ message }) => void logged.push(String(message)))
+        )
+      )
+    )
+  })
 
   it.live("fails after 30 s without an answer, counted from the request, and the phone stops ringing", () =>
     bench({ transfers: true, dial: rings }, ({ emit, fed, interrupted, transfer, wait }) =>

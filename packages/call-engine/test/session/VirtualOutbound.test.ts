@@ -36,12 +36,14 @@ interface Call {
 /** Places a call that rings for a second, and runs the test's actions. Its journal must replay without a difference. */
 const during = (
   act: (call: Call) => Effect.Effect<void>,
-  dialled: "answers" | "hangs" | "busy" | "reports" = "answers"
+  dialled: "answers" | "hangs" | "busy" | "fails" | "reports" = "answers"
 ): Effect.Effect<{
   readonly outcome: string
   readonly log: Log
   readonly interrupted: boolean
   readonly line: LineFigures | undefined
+  /** The `failure` of the record. */
+  readonly failure: string | undefined
 }> =>
   Effect.gen(function* () {
     const log: Log = { rows: [], events: [], transcript: [] }
@@ -67,7 +69,8 @@ const during = (
             }
           }),
           hangs: Effect.never,
-          busy: Effect.fail(new DialFailed({ outcome: "busy", reason: "talks" }))
+          busy: Effect.fail(new DialFailed({ outcome: "busy", reason: "talks" })),
+          fails: Effect.fail(new DialFailed({ outcome: "failed", reason: "no trunk", advice: "set TRUNK_URI" }))
         }[dialled].pipe(
           Effect.onInterrupt(() =>
             Effect.sync(() => {
@@ -97,8 +100,14 @@ const during = (
         const replayed = replay(JSON.parse(JSON.stringify(log.rows)))
         expect(replayed?.differing).toEqual([])
         const { disposition, ended_reason, status } = state?.outcome ?? {}
-        const line = state === undefined ? undefined : recordOf(state).line
-        return { log, interrupted, line, outcome: `${status} ${disposition} ${ended_reason}` }
+        const record = state === undefined ? undefined : recordOf(state)
+        return {
+          log,
+          interrupted,
+          line: record?.line,
+          failure: record?.failure?.reason,
+          outcome: `${status} ${disposition} ${ended_reason}`
+        }
       })
     )
     return yield* run.pipe(
@@ -204,6 +213,13 @@ describe("an outbound call", () => {
       expect(outcome).toBe("busy busy null")
       expect(line).toEqual({ ...noLine, carrier_call_id: "one@trunk" })
       expect(log.events.map(({ event }) => event)).toEqual(["call.ringing"])
+    })
+  )
+
+  it.live("that cannot be placed has a failure with the network's reason and what the operator should do", () =>
+    Effect.gen(function* () {
+      const { failure } = yield* during(({ wait }) => wait("1 second"), "fails")
+      expect(failure).toBe("the call could not be placed: no trunk; set TRUNK_URI")
     })
   )
 

@@ -98,12 +98,12 @@ describe("the failure of a call", () => {
     [
       "telephony",
       "a call that could not be placed",
-      /^the call could not be placed: no phone has registered; register one in SVC_SIP_USERS$/,
+      /^the call could not be placed: the phone is not registered; let it register$/,
       () =>
         new Script({ ...facts, outbound }).input({
           _tag: "DialFailed",
           outcome: "failed",
-          reason: "no phone has registered; register one in SVC_SIP_USERS"
+          reason: "the phone is not registered; let it register"
         })
     ],
     [

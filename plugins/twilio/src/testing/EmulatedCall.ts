@@ -50,6 +50,8 @@ export class EmulatedCall {
   streams = 0
   /** Whether the stream ends with `stop`. */
   saysStop = true
+  /** The handshake of the media stream fails. */
+  refusesStream = false
   /** When the stream breaks, nothing is asked, as if the document had ended there, and the call goes on. */
   forgets = false
   /** How many messages with audio came. */
@@ -254,6 +256,10 @@ export class EmulatedCall {
   /** Opens the media stream, and waits until it ends. */
   #connect({ parameters, url }: Extract<Verb, { verb: "Connect" }>): Effect.Effect<void> {
     return Effect.gen(this, function* () {
+      if (this.refusesStream) {
+        this.status = "in-progress"
+        return
+      }
       const scope = yield* Scope.make()
       const sid = newSid("MZ")
       const closed = yield* Deferred.make<void>()
