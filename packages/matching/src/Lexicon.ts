@@ -182,7 +182,7 @@ export const fillers = all("fillers")
 export const leadIns = all("leadIns")
 export const kinds = all("kinds")
 /** Requests for patience, each as one text: "onesecond". */
-export const pauses = keys(distinct.map((words) => words.pauses.replaceAll(" ", "").replaceAll(",", " ")).join(" "))
+export const patience = keys(distinct.map((words) => words.patience.replaceAll(" ", "").replaceAll(",", " ")).join(" "))
 /** Words before the decimals of a number. */
 export const decimalWords: ReadonlySet<string> = new Set([
   ...dotWords,

@@ -2,7 +2,7 @@ import { atOnce } from "@svc/api/Thread"
 import { digitsKey, scoreOf } from "./Comparison.ts"
 import type { DayMonthOrder } from "./Dates.ts"
 import { dividedFor } from "./DividedNumbers.ts"
-import { withoutPauses } from "./Fillers.ts"
+import { withoutPatience } from "./Fillers.ts"
 import { hesitations, type Lexicon, lexicons, months } from "./Lexicon.ts"
 import { type NumberWords, numberWordsOf } from "./NumberWords.ts"
 import { type AddressManner, type Manner, type Reading, readingOf } from "./Reading.ts"
@@ -23,7 +23,7 @@ interface Text {
 }
 
 const textOf = (text: ReadonlyArray<Token>, other: ReadonlyArray<Token>): Text => {
-  const tokens = withPercentSigns(withoutPauses(text, other))
+  const tokens = withPercentSigns(withoutPatience(text, other))
   return { tokens, numbers: numberWordsOf(tokens) }
 }
 

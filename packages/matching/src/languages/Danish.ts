@@ -52,7 +52,7 @@ export const danish: Vocabulary = {
   leadIns:
     "min mine vores tror har havde så da nå mailadresse mig på du kan skrive sende til hej telefonnummer kundenummer " +
     "ordrenummer bookingnummer postnummer adgangskode var øjeblik tal pinkode pinkoden",
-  pauses: "et øjeblik, et sekund, et minut",
+  patience: "et øjeblik, et sekund, et minut",
   kinds: "telefon",
   times: {
     hour: "klokken kl",

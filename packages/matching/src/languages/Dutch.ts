@@ -56,7 +56,7 @@ export const dutch: Vocabulary = {
   leadIns:
     "ons onze wij we hebben heb denk geloof even kijken hè hé zo die mn was mij me bereiken kunt kan u je via sturen " +
     "stuur naar postcode wachtwoord hallo hoi pincode moment momentje volgens",
-  pauses: "een moment, een momentje, een ogenblik, een ogenblikje, een seconde, een minuut, een minuutje",
+  patience: "een moment, een momentje, een ogenblik, een ogenblikje, een seconde, een minuut, een minuutje",
   kinds: "klantnummer telefoonnummer bestelnummer",
   times: {
     hour: "uur",

@@ -59,8 +59,8 @@ export const english: Vocabulary = {
   leadIns:
     "hi hello was were our his her their can could might ill id ive youll let lets me see use got get have has go try " +
     "said say says think believe guess ones just moment passcode password postcode numbers thatd goes like as if remember " +
-    "sorry um reach contact send write find at should",
-  pauses: "one moment, one second, one sec, one minute, a moment, a second, a sec, a minute",
+    "sorry um reach contact send write find at should hold wait",
+  patience: "one moment, one second, one sec, one minute, a moment, a second, a sec, a minute",
   kinds: "booking reservation order account customer reference member membership phone mobile cell telephone zip",
   times: {
     hour: "o'clock oclock hours",

@@ -57,7 +57,7 @@ export const finnish: Vocabulary = {
     "mun mä niin meidän luulen että sähköpostini sähköpostiosoite sähköpostiosoitteeni minut tavoittaa voit hei moi " +
     "puhelinnumero puhelinnumeroni asiakasnumero tilausnumero varausnumero postinumero salasana oli hetki hetkinen tunnus " +
     "tunnukseni syntymäaikani synnyin",
-  pauses: "yksi hetki, yksi sekunti",
+  patience: "yksi hetki, yksi sekunti",
   kinds: "",
   times: {
     hour: "kello klo",

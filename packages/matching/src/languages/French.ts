@@ -54,7 +54,7 @@ export const french: Vocabulary = {
   leadIns:
     "notre nos votre jai crois pense bon ben bah eh bien ça fait attendez attends voici pouvez me joindre contacter " +
     "écrire envoyer à moi courriel mél mot passe bonjour donc euh de du mois était en effet pin",
-  pauses: "un moment, un instant, une seconde, une minute",
+  patience: "un moment, un instant, une seconde, une minute",
   kinds: "téléphone portable client commande réservation postal",
   times: {
     hour: "heures heure h",

@@ -57,7 +57,7 @@ export const german: Vocabulary = {
     "unser unsere unserer ihr glaube denke habe hab haben hätte wäre war wir sie so aha moment warten nun na naja okay ok " +
     "hallo guten tag der den postleitzahl kennwort passwort mailadresse emailadresse erreichst erreichen mich mir unter " +
     "schreiben schicken senden du können gerne gern geburtsdatum geburtstag wohne heißt auf von",
-  pauses: "einen moment, einen augenblick, ein moment, ein augenblick, eine sekunde, eine minute",
+  patience: "einen moment, einen augenblick, ein moment, ein augenblick, eine sekunde, eine minute",
   kinds: "kundennummer telefonnummer handynummer rufnummer bestellnummer buchungsnummer",
   times: {
     hour: "Uhr",

@@ -57,7 +57,7 @@ export const italian: Vocabulary = {
   leadIns:
     "nostro nostra ho hai credo penso che dunque beh posta elettronica può puoi scrivermi contattarmi a ciao salve " +
     "buongiorno era momento password",
-  pauses: "un momento, un attimo, un attimino, un secondo, un minuto",
+  patience: "un momento, un attimo, un attimino, un secondo, un minuto",
   kinds: "telefono cellulare cliente ordine prenotazione postale",
   times: {
     hour: "ore ora h",

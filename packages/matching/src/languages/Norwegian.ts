@@ -53,7 +53,7 @@ export const norwegian: Vocabulary = {
   leadIns:
     "min mine mi vår vårt tror har hadde så da nå mailadresse e-postadresse meg på du kan skrive sende til hei " +
     "telefonnummer kundenummer ordrenummer bookingnummer postnummer passord var øyeblikk tall pinkode pinkoden",
-  pauses: "et øyeblikk, ett øyeblikk, et sekund, ett sekund, et minutt",
+  patience: "et øyeblikk, ett øyeblikk, et sekund, ett sekund, et minutt",
   kinds: "telefon",
   times: {
     hour: "klokka klokken kl",

@@ -55,7 +55,7 @@ export const polish: Vocabulary = {
   leadIns:
     "nasz nasza chyba już mówię a urodziłem urodziłam hasło poczta elektroniczna pisać dzień dobry był było chwileczkę " +
     "chwilę",
-  pauses: "jeden moment, jedna chwila, jedną chwilę, jedną sekundę",
+  patience: "jeden moment, jedna chwila, jedną chwilę, jedną sekundę",
   kinds: "telefon telefonu klienta zamówienia rezerwacji pocztowy",
   times: {
     hour: "godzina godzinie godz",

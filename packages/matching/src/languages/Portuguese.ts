@@ -55,7 +55,7 @@ export const portuguese: Vocabulary = {
   leadIns:
     "nosso nossa tenho acho que eu olha pois senha minha correio eletrónico eletrônico pode podes contactar escrever " +
     "enviar para olá era foi momento",
-  pauses: "um momento, um momentinho, um instante, um segundo, um minuto",
+  patience: "um momento, um momentinho, um instante, um segundo, um minuto",
   kinds: "telefone telemóvel celular cliente pedido reserva postal",
   times: {
     hour: "horas hora h",

@@ -66,7 +66,7 @@ export const spanish: Vocabulary = {
   leadIns:
     "nuestro nuestra tengo creo que a ver ya bien clave contraseña electrónico puede puedes contactarme escribir " +
     "escribirme enviar en hola era fue momento digo yo está",
-  pauses: "un momento, un momentito, un segundo, un minuto, un instante",
+  patience: "un momento, un momentito, un segundo, un minuto, un instante",
   kinds: "teléfono móvil cliente pedido reserva postal",
   times: {
     hour: "horas hora h",

@@ -54,7 +54,7 @@ export const swedish: Vocabulary = {
   leadIns:
     "min vår vårt tror har hade då så va mejl mejladress epost e-post nå mig på du kan skicka till hej telefonnummer " +
     "kundnummer ordernummer bokningsnummer postnummer lösenord var ögonblick siffror pinkod pinkoden personnummer",
-  pauses: "ett ögonblick, en sekund, en minut",
+  patience: "ett ögonblick, en sekund, en minut",
   kinds: "telefon",
   times: {
     hour: "klockan kl",
