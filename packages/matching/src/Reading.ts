@@ -16,7 +16,7 @@ import type { Piece, SpokenDate, SpokenTime } from "./Piece.ts"
 import { spelledAt, spellingAt } from "./Spelling.ts"
 import { timesIn } from "./Times.ts"
 import type { Token, Word, WordPart, WrittenAddress } from "./Tokens.ts"
-import { withUnits } from "./Units.ts"
+import { type UnitManner, withUnits } from "./Units.ts"
 
 /** How a text is read: the language that decides about ambiguous words, letters by their names, the order in dates. */
 export interface Manner {
@@ -25,8 +25,7 @@ export interface Manner {
   readonly dates: DayMonthOrder | "none"
   /** Whether times of day are read. */
   readonly times: boolean
-  /** Whether short names of units are read, and amounts of money as one number. */
-  readonly amounts: boolean
+  readonly units: UnitManner
   /** Whether "oh" at an end of digits is a letter, not 0, and a sound of hesitation may be what was meant: "1234 MM". */
   readonly literal: boolean
 }
@@ -276,7 +275,7 @@ export const readingOf = (
   const joined = joinable(first, manner.literal)
   // "uh" may be all that was said.
   const kept = joined.length === 0 ? first : joined
-  const measured = withUnits(kept, manner.amounts)
+  const measured = withUnits(kept, manner.units)
   const pieces = manner.dates === "none" ? measured : datesIn(measured, manner.dates)
   const isAddress = addressManner === "without at" || pieces.some(({ _tag }) => _tag === "At")
   const digits: Array<string | SpokenDate | SpokenTime> = []

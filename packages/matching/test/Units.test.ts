@@ -157,6 +157,66 @@ describe("Currencies and units", () => {
     )
   })
 
+  it("that are also names are a part of the answer where the other text has no unit", () => {
+    const answers: ReadonlyArray<Answer> = [
+      ["Frank 4829", "4829"],
+      ["Franco 4829", "4829"],
+      ["4829 Miles", "4829"],
+      ["25 Miles Road", "25 Road"],
+      ["12 Pond Road", "12 Road"],
+      ["Via Franco 5, Roma", "Via 5, Roma"],
+      ["Anne Frank 12", "Anne 12"],
+      ["Calle Punta 12", "Calle 12"]
+    ]
+    const accepted = answers.filter(([one, other]) => match(one, other, 0.8).match || match(other, one, 0.8).match)
+    expect(accepted).toEqual([])
+  })
+
+  it("that are also names, or short, are units beside those of the other text", () => {
+    allScored(
+      [
+        ["£1", "one pound"],
+        ["£20", "twenty pound"],
+        ["£0.01", "one penny"],
+        ["£0.50", "fifty pence"],
+        ["5 miles", "five mile"],
+        ["100 SEK", "etthundra kronor"],
+        ["100 DKK", "hundred kroner"],
+        ["100 DKK", "100 kr"],
+        ["kr 100", "hundre kroner"],
+        ["€5", "vijf euro"],
+        ["£5", "vijf pond"],
+        ["100 CHF", "honderd frank"],
+        ["5,50 kr", "fem kr femtio"]
+      ],
+      1
+    )
+  })
+
+  it("have decimals also where both texts have the same short name", () => {
+    allScored(
+      [
+        ["1.5 km", "15 km"],
+        ["20.50 EUR", "2050 EUR"],
+        ["5.50 USD", "550 USD"],
+        ["1,5 kg", "15 kg"],
+        ["100 kr", "1,00 kr"],
+        ["fifteen km", "one point five km"],
+        ["£5.50", "550 pound"]
+      ],
+      0
+    )
+    allScored(
+      [
+        ["1.5 km", "1,5 km"],
+        ["1.5 km", "one point five km"],
+        ["1234 M", "twelve thirty four m"],
+        ["3.30 p.m.", "3:30 p.m."]
+      ],
+      1
+    )
+  })
+
   it("are compared in texts of 1000 characters", () => {
     const long = (part: string) => part.repeat(1000).slice(0, 1000)
     for (const part of ["€5 ", "5 euro 20 km ", "5% ", "pour cent 5 ", "5,50 € and 5 cents "]) {

@@ -71,8 +71,7 @@ export const danish: Vocabulary = {
     euro: "euro",
     dollar: "dollar",
     pound: "pund",
-    franc: "franc",
-    krone: "kroner krone",
+    krone: "kroner",
     cent: "cent",
     ore: "øre",
     percent: "procent",
@@ -81,7 +80,6 @@ export const danish: Vocabulary = {
     centimeter: "centimeter",
     millimeter: "millimeter",
     kilogram: "kilogram",
-    gram: "gram",
     liter: "liter"
   }
 }

@@ -74,18 +74,13 @@ export const dutch: Vocabulary = {
   measures: {
     euro: "euro",
     dollar: "dollar",
-    pound: "pond",
-    franc: "frank",
-    krone: "kronen kroon",
     cent: "cent",
     percent: "procent",
     kilometer: "kilometer",
     meter: "meter",
     centimeter: "centimeter",
     millimeter: "millimeter",
-    mile: "mijl",
     kilogram: "kilogram",
-    gram: "gram",
     liter: "liter"
   }
 }

@@ -76,9 +76,9 @@ export const finnish: Vocabulary = {
   measures: {
     euro: "euroa euro",
     dollar: "dollaria dollari",
-    pound: "puntaa punta",
+    pound: "puntaa",
     franc: "frangia",
-    krone: "kruunua kruunu",
+    krone: "kruunua",
     cent: "senttiä sentti",
     percent: "prosenttia prosentti",
     kilometer: "kilometriä kilometri",

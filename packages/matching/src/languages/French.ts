@@ -73,7 +73,6 @@ export const french: Vocabulary = {
   measures: {
     euro: "euros euro",
     dollar: "dollars dollar",
-    pound: "livres",
     franc: "francs",
     krone: "couronnes",
     cent: "centimes centime",

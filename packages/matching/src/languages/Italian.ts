@@ -77,15 +77,13 @@ export const italian: Vocabulary = {
     euro: "euro",
     dollar: "dollari dollaro",
     pound: "sterline sterlina",
-    franc: "franchi franco",
-    krone: "corone",
     cent: "centesimi centesimo",
     kilometer: "chilometri chilometro",
     meter: "metri",
     centimeter: "centimetri centimetro",
     millimeter: "millimetri millimetro",
     mile: "miglia",
-    kilogram: "chilogrammi chili",
+    kilogram: "chilogrammi",
     gram: "grammi grammo",
     liter: "litri litro"
   }

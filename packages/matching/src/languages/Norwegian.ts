@@ -72,8 +72,7 @@ export const norwegian: Vocabulary = {
     euro: "euro",
     dollar: "dollar",
     pound: "pund",
-    franc: "franc",
-    krone: "kroner krone",
+    krone: "kroner",
     cent: "cent",
     ore: "øre",
     percent: "prosent",
@@ -82,7 +81,6 @@ export const norwegian: Vocabulary = {
     centimeter: "centimeter",
     millimeter: "millimeter",
     kilogram: "kilogram",
-    gram: "gram",
     liter: "liter"
   }
 }

@@ -76,7 +76,6 @@ export const portuguese: Vocabulary = {
     euro: "euros euro",
     dollar: "dólares dólar",
     pound: "libras",
-    franc: "francos",
     krone: "coroas",
     cent: "cêntimos cêntimo centavos",
     kilometer: "quilómetros quilómetro quilômetros quilômetro",

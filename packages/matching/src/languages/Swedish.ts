@@ -73,8 +73,7 @@ export const swedish: Vocabulary = {
     euro: "euro",
     dollar: "dollar",
     pound: "pund",
-    franc: "franc",
-    krone: "kronor krona",
+    krone: "kronor",
     cent: "cent",
     ore: "öre",
     percent: "procent",
@@ -83,7 +82,6 @@ export const swedish: Vocabulary = {
     centimeter: "centimeter",
     millimeter: "millimeter",
     kilogram: "kilogram",
-    gram: "gram",
     liter: "liter"
   }
 }
