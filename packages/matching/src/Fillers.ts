@@ -30,8 +30,8 @@ const repeatsName = ({ besideDigits, plain, spelled }: AnswerWord, words: Readon
 const isSaidWhole = ({ besideDigits, spelled }: AnswerWord): boolean => !spelled && !besideDigits
 
 /** Whether the word is no part of an answer of any kind. */
-const isAlwaysFiller = ({ plain, sign, spelled, written }: AnswerWord): boolean =>
-  sign || (!spelled && !written && (fillers.has(plain) || hesitations.has(plain)))
+const isAlwaysFiller = ({ joinsAmounts, plain, sign, spelled, written }: AnswerWord): boolean =>
+  sign || joinsAmounts || (!spelled && !written && (fillers.has(plain) || hesitations.has(plain)))
 
 /** Whether the word may be said before a number or an address, and is no part of it. */
 const maySayBefore = ({ plain, spelled, written }: AnswerWord): boolean =>

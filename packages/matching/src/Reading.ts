@@ -45,6 +45,8 @@ export interface AnswerWord extends Word {
   readonly written: boolean
   /** It is the name of a sign in a text with an e-mail address, or may be. */
   readonly sign: boolean
+  /** It is "and" beside a number with a unit. */
+  readonly joinsAmounts: boolean
 }
 
 /** An e-mail address of a text, as indices of parts. */
@@ -321,7 +323,9 @@ export const readingOf = (
       const inCode = piece.part === "answer" && !isAddress
       const numberIn = start < at ? 0 : piece.numberIn
       const sign = piece.sign === true
-      parts.push({ plain, expanded, filler: false, spelled, numberIn, besideDigits, inCode, written, sign })
+      const joinsAmounts = piece.joinsAmounts === true
+      const filler = false
+      parts.push({ plain, expanded, filler, spelled, numberIn, besideDigits, inCode, written, sign, joinsAmounts })
     }
     at++
   }

@@ -173,7 +173,19 @@ const digitsFrom = (pieces: ReadonlyArray<Piece>, from: number): ReadonlyArray<D
   return found
 }
 
-/** Hundredths after an amount: "fifty", "and fifty cents", "con cincuenta"; and the index of the piece after them. */
+/** Marks "and" before a number with a unit, and after one. */
+const withJoinsMarked = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Piece> =>
+  pieces.map((piece, at) => {
+    if (piece._tag !== "Word" || !betweenAmounts.has(piece.word.plain)) return piece
+    const end = at + 1 + pieces.slice(at + 1).findIndex(({ _tag }) => _tag !== "Digits")
+    const isBefore = end > at + 1 && pieces[end]?._tag === "Measure"
+    return isBefore || pieces[at - 1]?._tag === "Measure" ? { ...piece, joinsAmounts: true } : piece
+  })
+
+/**
+ * Hundredths after an amount: "fifty", "and fifty cents", "con cincuenta"; whether their unit is said, and the index of the
+ * piece after them.
+ */
 const hundredthsAt = (pieces: ReadonlyArray<Piece>, at: number, unit: Unit, allUnits: boolean) => {
   const first = pieces[at]
   const start = first?._tag === "Word" && betweenAmounts.has(first.word.plain) ? at + 1 : at
@@ -182,7 +194,7 @@ const hundredthsAt = (pieces: ReadonlyArray<Piece>, at: number, unit: Unit, allU
   const next = unitOf(pieces[start + 1], allUnits)
   const isNamed = next !== undefined && next === hundredths[unit]
   if (next !== undefined && !isNamed) return undefined
-  return { decimals: piece.digits.padStart(2, "0"), next: start + (isNamed ? 2 : 1) }
+  return { decimals: piece.digits.padStart(2, "0"), named: isNamed, next: start + (isNamed ? 2 : 1) }
 }
 
 /**
@@ -215,12 +227,16 @@ export const withUnits = (pieces: ReadonlyArray<Piece>, { allUnits, amounts }: U
     const isBefore = piece._tag === "UnitSign" || (piece._tag === "Word" && isCode(piece.word.plain))
     const after = isBefore ? digitsFrom(pieces, at + 1) : []
     if (unit !== undefined && after.length > 0) {
-      push(after, amountOf(after), unit)
-      at += 1 + after.length
+      const amount = amountOf(after)
+      const end = at + 1 + after.length
+      const rest = amounts && amount.decimals === "" ? hundredthsAt(pieces, end, unit, allUnits) : undefined
+      const isNamed = rest?.named === true
+      push(after, isNamed ? { ...amount, decimals: rest.decimals } : amount, unit)
+      at = isNamed ? rest.next : end
       continue
     }
     if (piece._tag !== "UnitSign") result.push(piece)
     at++
   }
-  return result
+  return withJoinsMarked(result)
 }

@@ -98,6 +98,22 @@ describe("Currencies and units", () => {
     )
   })
 
+  it("may be in a list, and follow each other", () => {
+    allScored(
+      [
+        ["$5 and 10%", "five dollars and ten percent"],
+        ["€20, €30", "twenty euros and thirty euros"],
+        ["€20 €30", "zwanzig Euro und dreißig Euro"],
+        ["20 euros", "twenty euros and that's it"],
+        ["$20 and 50 cents", "$20.50"],
+        ["$20 and Anna", "twenty and Anna"],
+        ["Anna and €20", "twenty euros and Anna"]
+      ],
+      1
+    )
+    allScored([["€20, 30", "€20.30"]], 0)
+  })
+
   it("keep decimals and thousands of amounts apart", () => {
     allScored(
       [
