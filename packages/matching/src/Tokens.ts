@@ -23,7 +23,7 @@ export type Token =
     }
   | {
       readonly _tag: "At"
-      /** The letters and digits of the address around it, where its domain has a dot. */
+      /** The address around it, where its domain has a dot. */
       readonly address?: WrittenAddress
     }
   | {
@@ -37,7 +37,7 @@ export type Token =
 /** `answer`: a part of a code, as in "A12" and "3816 LE". `local`, `domain`: a part of an e-mail address. */
 export type WordPart = "answer" | "local" | "domain"
 
-/** An e-mail address as it is written, without its signs. */
+/** An e-mail address as it is written: the letters and digits before its `@`, and its domain with dots and hyphens. */
 export interface WrittenAddress {
   readonly local: Word
   readonly domain: Word
@@ -193,11 +193,11 @@ export const tokensOf = (text: string): ReadonlyArray<Token> => {
     const part = inside && (found.index < inside.at ? "local" : "domain")
     if (at !== undefined) {
       const written = inside && inside.at === found.index && clean.slice(inside.at, inside.to).includes(".")
-      const ofPart = (from: number, to: number) => lettersOf(clean.slice(from, to))
+      const host = wordOf(clean.slice(found.index + 1, inside?.to).replace(/-+$/, ""))
       const isWhole = inside !== undefined && written === true
       tokens.push({
         _tag: "At",
-        ...(isWhole && { address: { local: ofPart(inside.from, inside.at), domain: ofPart(inside.at, inside.to) } })
+        ...(isWhole && { address: { local: lettersOf(clean.slice(inside.from, inside.at)), domain: host } })
       })
     } else if (part !== undefined) {
       // In an address, digits are no date, and what follows them is no ending of an ordinal.
