@@ -51,9 +51,9 @@ export const danish: Vocabulary = {
     "tak",
   leadIns:
     "min mine vores tror har havde så da nå mailadresse mig på du kan skrive sende til hej telefonnummer kundenummer " +
-    "ordrenummer bookingnummer postnummer adgangskode var øjeblik tal pinkode pinkoden",
+    "ordrenummer bookingnummer postnummer adgangskode var øjeblik tal pinkode pinkoden rigtigt korrekt præcis",
   patience: "et øjeblik, et sekund, et minut",
-  kinds: "telefon",
+  kinds: "telefon alt små bogstaver arbejde privat",
   times: {
     hour: "klokken kl",
     half: "halv",

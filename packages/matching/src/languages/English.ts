@@ -59,9 +59,10 @@ export const english: Vocabulary = {
   leadIns:
     "hi hello was were our his her their can could might ill id ive youll let lets me see use got get have has go try " +
     "said say says think believe guess ones just moment passcode password postcode numbers thatd goes like as if remember " +
-    "sorry um reach contact send write find at should hold wait",
+    "sorry um reach contact send write find at should hold wait right correct exactly",
   patience: "one moment, one second, one sec, one minute, a moment, a second, a sec, a minute",
-  kinds: "booking reservation order account customer reference member membership phone mobile cell telephone zip",
+  kinds:
+    "booking reservation order account customer reference member membership phone mobile cell telephone zip all lower upper case letters work personal private business",
   times: {
     hour: "o'clock oclock hours",
     half: "half",

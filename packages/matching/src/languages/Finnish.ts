@@ -56,9 +56,9 @@ export const finnish: Vocabulary = {
   leadIns:
     "mun mä niin meidän luulen että sähköpostini sähköpostiosoite sähköpostiosoitteeni minut tavoittaa voit hei moi " +
     "puhelinnumero puhelinnumeroni asiakasnumero tilausnumero varausnumero postinumero salasana oli hetki hetkinen tunnus " +
-    "tunnukseni syntymäaikani synnyin",
+    "tunnukseni syntymäaikani synnyin oikein",
   patience: "yksi hetki, yksi sekunti",
-  kinds: "",
+  kinds: "kaikki pienellä pienillä kirjaimilla työ henkilökohtainen",
   times: {
     hour: "kello klo",
     half: "puoli",

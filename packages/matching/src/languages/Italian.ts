@@ -56,9 +56,10 @@ export const italian: Vocabulary = {
     "allora ecco bene grazie favore maiuscola minuscola",
   leadIns:
     "nostro nostra ho hai credo penso che dunque beh posta elettronica può puoi scrivermi contattarmi a ciao salve " +
-    "buongiorno era momento password",
+    "buongiorno era momento password esatto corretto",
   patience: "un momento, un attimo, un attimino, un secondo, un minuto",
-  kinds: "telefono cellulare cliente ordine prenotazione postale",
+  kinds:
+    "telefono cellulare cliente ordine prenotazione postale tutto minuscole maiuscole minuscolo maiuscolo lavoro personale",
   times: {
     hour: "ore ora h",
     half: "mezza mezzo",

@@ -52,9 +52,9 @@ export const norwegian: Vocabulary = {
     "altså ok takk",
   leadIns:
     "min mine mi vår vårt tror har hadde så da nå mailadresse e-postadresse meg på du kan skrive sende til hei " +
-    "telefonnummer kundenummer ordrenummer bookingnummer postnummer passord var øyeblikk tall pinkode pinkoden",
+    "telefonnummer kundenummer ordrenummer bookingnummer postnummer passord var øyeblikk tall pinkode pinkoden riktig stemmer korrekt",
   patience: "et øyeblikk, ett øyeblikk, et sekund, ett sekund, et minutt",
-  kinds: "telefon",
+  kinds: "telefon alt små bokstaver jobb privat",
   times: {
     hour: "klokka klokken kl",
     half: "halv",

@@ -54,9 +54,9 @@ export const polish: Vocabulary = {
     "urodzony urodzona tak no więc proszę dziękuję",
   leadIns:
     "nasz nasza chyba już mówię a urodziłem urodziłam hasło poczta elektroniczna pisać dzień dobry był było chwileczkę " +
-    "chwilę",
+    "chwilę zgadza się dokładnie",
   patience: "jeden moment, jedna chwila, jedną chwilę, jedną sekundę",
-  kinds: "telefon telefonu klienta zamówienia rezerwacji pocztowy",
+  kinds: "telefon telefonu klienta zamówienia rezerwacji pocztowy wszystko małymi literami służbowy prywatny",
   times: {
     hour: "godzina godzinie godz",
     half: "wpół pół",

@@ -65,9 +65,9 @@ export const spanish: Vocabulary = {
     "pues bueno vale gracias favor habla mayúscula minúscula",
   leadIns:
     "nuestro nuestra tengo creo que a ver ya bien clave contraseña electrónico puede puedes contactarme escribir " +
-    "escribirme enviar en hola era fue momento digo yo está",
+    "escribirme enviar en hola era fue momento digo yo está correcto exacto",
   patience: "un momento, un momentito, un segundo, un minuto, un instante",
-  kinds: "teléfono móvil cliente pedido reserva postal",
+  kinds: "teléfono móvil cliente pedido reserva postal todo minúsculas mayúsculas trabajo personal",
   times: {
     hour: "horas hora h",
     half: "media",

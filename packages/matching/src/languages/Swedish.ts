@@ -53,9 +53,9 @@ export const swedish: Vocabulary = {
     "tack",
   leadIns:
     "min vår vårt tror har hade då så va mejl mejladress epost e-post nå mig på du kan skicka till hej telefonnummer " +
-    "kundnummer ordernummer bokningsnummer postnummer lösenord var ögonblick siffror pinkod pinkoden personnummer",
+    "kundnummer ordernummer bokningsnummer postnummer lösenord var ögonblick siffror pinkod pinkoden personnummer stämmer rätt precis",
   patience: "ett ögonblick, en sekund, en minut",
-  kinds: "telefon",
+  kinds: "telefon allt små bokstäver jobbet privat",
   times: {
     hour: "klockan kl",
     half: "halv",
