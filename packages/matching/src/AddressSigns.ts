@@ -31,7 +31,8 @@ const isContent = (piece: Piece | undefined): boolean => piece?._tag === "Word" 
 const afterDot = (pieces: ReadonlyArray<Piece>, from: number, longest = longestLabel): number | undefined => {
   for (let at = from; at < Math.min(pieces.length, from + longest); at++) {
     const piece = pieces[at]
-    if (piece?._tag === "At" || signAt(pieces, at, atWords) > 0) return undefined
+    // A domain may begin with "at": "bob at at home dot nl".
+    if (piece?._tag === "At" || (at > from && signAt(pieces, at, atWords) > 0)) return undefined
     const isDotted = piece?._tag === "Word" && piece.dotted === true
     if (isDotted && at > from && at - from <= longestWrittenLabel) return at
     const words = at > from ? signAt(pieces, at, dotWords) : 0
@@ -64,7 +65,9 @@ export const withAddresses = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Piece
     if (words > 0 && isContent(result.at(-1))) {
       const from = at + words
       let end = piece._tag === "At" && piece.address !== undefined ? from : endOfDomain(pieces, from)
-      if (end === undefined && piece._tag === "At" && pieces[from]?._tag === "Word") end = from + 1
+      const isName =
+        pieces[from]?._tag === "Word" && [dotWords, signWords].every((signs) => signAt(pieces, from, signs) === 0)
+      if (end === undefined && piece._tag === "At" && isName) end = from + 1
       if (end !== undefined) {
         found = true
         domainEnd = end

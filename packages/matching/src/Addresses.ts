@@ -230,7 +230,8 @@ const wordFor = (name: string): AnswerWord => ({
   besideDigits: false,
   inCode: false,
   written: true,
-  sign: false
+  sign: false,
+  joinsAmounts: false
 })
 
 /** The text with one word in place of each address: without the words that it spells, and its repetitions. */

@@ -283,6 +283,7 @@ const scoreWithout = (one: Reading, other: Reading, order: DayMonthOrder): numbe
     if (loneLeft.some(besides) && (otherMeasures.length > 0 || loneRight.some(besides))) return 0
     if (loneRight.some(besides) && measures.length > 0) return 0
     if ([...loneLeft, ...loneRight].some(({ inCode, plain }) => inCode || negations.has(plain))) return 0
+    if ([...loneLeft, ...loneRight].some((word) => word.spelled && isLettersOfCode(word))) return 0
     if (pairs.some((pair) => pair.alike < 1 && (isLettersOfCode(pair.left) || isLettersOfCode(pair.right)))) return 0
   }
   if (digits > 0 && isOtherCode([one, words], [other, otherWords])) return 0

@@ -1,4 +1,4 @@
-import { fillers, hesitations, kinds, leadIns, pauses } from "./Lexicon.ts"
+import { fillers, hesitations, kinds, leadIns, lexicons, patience } from "./Lexicon.ts"
 import type { AnswerWord, Reading } from "./Reading.ts"
 import type { Token } from "./Tokens.ts"
 
@@ -30,8 +30,8 @@ const repeatsName = ({ besideDigits, plain, spelled }: AnswerWord, words: Readon
 const isSaidWhole = ({ besideDigits, spelled }: AnswerWord): boolean => !spelled && !besideDigits
 
 /** Whether the word is no part of an answer of any kind. */
-const isAlwaysFiller = ({ plain, sign, spelled, written }: AnswerWord): boolean =>
-  sign || (!spelled && !written && (fillers.has(plain) || hesitations.has(plain)))
+const isAlwaysFiller = ({ joinsAmounts, plain, sign, spelled, written }: AnswerWord): boolean =>
+  sign || joinsAmounts || (!spelled && !written && (fillers.has(plain) || hesitations.has(plain)))
 
 /** Whether the word may be said before a number or an address, and is no part of it. */
 const maySayBefore = ({ plain, spelled, written }: AnswerWord): boolean =>
@@ -76,14 +76,40 @@ export const withFillers = (parts: Reading["parts"], hasNumber: boolean): Readin
 
 const wordOf = (token: Token | undefined): string => (token?._tag === "Word" ? token.word.plain : "")
 
+/** Whether the word may be said before a request for patience: no number, nor a word that may be a part of an answer. */
+const maySayBeforePatience = (token: Token): boolean => {
+  const word = wordOf(token)
+  return (
+    (fillers.has(word) || leadIns.has(word) || hesitations.has(word)) &&
+    !lexicons.some(({ numbers }) => numbers.isNumber(word))
+  )
+}
+
 /**
- * A text without requests for patience, whose number word is none of the answer: "one second, it's 4829". They stay where
- * nothing else is said, or the other text has the same.
+ * A text without the requests for patience that begin it, whose number word is none of the answer: "one second, it's
+ * 4829". Only words that are no part of an answer may be before them: "twenty one second street" has none. They stay
+ * where nothing else is said, or the other text has the same word or the same ordinal.
  */
-export const withoutPauses = (tokens: ReadonlyArray<Token>, other: ReadonlyArray<Token>): ReadonlyArray<Token> => {
-  const isPause = (at: number) =>
-    pauses.has(wordOf(tokens[at]) + wordOf(tokens[at + 1])) &&
-    !other.some((token) => wordOf(token) === wordOf(tokens[at + 1]))
-  const kept = tokens.filter((_, at) => !isPause(at) && !(at > 0 && isPause(at - 1)))
+export const withoutPatience = (tokens: ReadonlyArray<Token>, other: ReadonlyArray<Token>): ReadonlyArray<Token> => {
+  const isSaid = (word: string) =>
+    other.some(
+      (token) =>
+        wordOf(token) === word ||
+        (token._tag === "Digits" &&
+          token.ordinal === true &&
+          lexicons.some(({ numbers }) => numbers.ordinalOf(word) === Number(token.digits)))
+    )
+  const isPatience = (at: number) =>
+    patience.has(wordOf(tokens[at]) + wordOf(tokens[at + 1])) && !isSaid(wordOf(tokens[at + 1]))
+  const kept: Array<Token> = []
+  let at = 0
+  for (let token = tokens[at]; token !== undefined; token = tokens[at]) {
+    if (isPatience(at)) at += 2
+    else if (maySayBeforePatience(token)) {
+      kept.push(token)
+      at++
+    } else break
+  }
+  kept.push(...tokens.slice(at))
   return kept.length === 0 ? tokens : kept
 }

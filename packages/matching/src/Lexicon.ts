@@ -182,7 +182,7 @@ export const fillers = all("fillers")
 export const leadIns = all("leadIns")
 export const kinds = all("kinds")
 /** Requests for patience, each as one text: "onesecond". */
-export const pauses = keys(distinct.map((words) => words.pauses.replaceAll(" ", "").replaceAll(",", " ")).join(" "))
+export const patience = keys(distinct.map((words) => words.patience.replaceAll(" ", "").replaceAll(",", " ")).join(" "))
 /** Words before the decimals of a number. */
 export const decimalWords: ReadonlySet<string> = new Set([
   ...dotWords,
@@ -213,7 +213,7 @@ const unitsOf = (words: Vocabulary["measures"]): ReadonlyArray<readonly [string,
 
 /** The words of units in all languages. */
 export const units: ReadonlyMap<string, Unit> = new Map(distinct.flatMap(({ measures }) => unitsOf(measures)))
-/** Short names of units, which may be letters of a code: "1234 KM". */
+/** Short names of units, which may be letters of a code: "1234 KM". Those of currencies are also said before a number. */
 export const shortUnits: ReadonlyMap<string, Unit> = new Map(
   unitsOf({
     euro: "eur",
@@ -221,7 +221,7 @@ export const shortUnits: ReadonlyMap<string, Unit> = new Map(
     pound: "gbp",
     franc: "chf",
     zloty: "pln zł",
-    krone: "kr",
+    krone: "kr sek dkk nok",
     cent: "ct",
     penny: "p",
     grosz: "gr",
@@ -233,5 +233,20 @@ export const shortUnits: ReadonlyMap<string, Unit> = new Map(
     kilogram: "kg kilo",
     gram: "g",
     liter: "l"
+  })
+)
+/** Words of units in all languages that are also names: "25 Miles Road", "Anne Frank". */
+export const nameUnits: ReadonlyMap<string, Unit> = new Map(
+  unitsOf({
+    dollar: "bucks",
+    pound: "pound pond livres punta",
+    franc: "franc frank franken franco francos franchi",
+    zloty: "zloty złoty złote",
+    krone: "krone krona kronen kroon kruunu corone coronas",
+    penny: "penny pence",
+    grosz: "grosz",
+    mile: "mile miles meile mijl millas",
+    kilogram: "chili",
+    gram: "gram"
   })
 )

@@ -2,14 +2,14 @@ import { atOnce } from "@svc/api/Thread"
 import { digitsKey, scoreOf } from "./Comparison.ts"
 import type { DayMonthOrder } from "./Dates.ts"
 import { dividedFor } from "./DividedNumbers.ts"
-import { withoutPauses } from "./Fillers.ts"
+import { withoutPatience } from "./Fillers.ts"
 import { hesitations, type Lexicon, lexicons, months } from "./Lexicon.ts"
 import { type NumberWords, numberWordsOf } from "./NumberWords.ts"
 import { type AddressManner, type Manner, type Reading, readingOf } from "./Reading.ts"
 import { lettersIn, mayBeSpelled, readsSpecially } from "./Spelling.ts"
 import { isTime, mayHaveTime } from "./Times.ts"
 import { type Token, tokensOf } from "./Tokens.ts"
-import { mayHaveUnits, withPercentSigns } from "./Units.ts"
+import { unitManners, withPercentSigns } from "./Units.ts"
 
 /** Whether two texts say the same, and how alike they are, from 0 to 1 with at most 4 decimals. */
 export interface Match {
@@ -23,7 +23,7 @@ interface Text {
 }
 
 const textOf = (text: ReadonlyArray<Token>, other: ReadonlyArray<Token>): Text => {
-  const tokens = withPercentSigns(withoutPauses(text, other))
+  const tokens = withPercentSigns(withoutPatience(text, other))
   return { tokens, numbers: numberWordsOf(tokens) }
 }
 
@@ -107,6 +107,7 @@ const mannerKey = ({ numbers, tokens }: Text, language: Lexicon, spelled: boolea
 /** All pairs of manners in which the texts may be read. They share the order in dates, and whether letters are spelled. */
 function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]> {
   const dates: ReadonlyArray<Manner["dates"]> = hasDate(one) || hasDate(other) ? ["none", ...dateOrders] : ["none"]
+  const allUnits = unitManners(one.tokens, other.tokens)
   const seen = new Set<string>()
   for (const [language, second] of languagePairs(one, other)) {
     const isSpelled =
@@ -117,8 +118,8 @@ function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]
       seen.add(key)
       for (const literal of hasSounds(one, language) || hasSounds(other, second) ? [false, true] : [false]) {
         for (const order of dates) {
-          for (const amounts of mayHaveUnits(one.tokens, other.tokens) ? [false, true] : [false]) {
-            const manner = { spelled, dates: order, times: false, literal, amounts }
+          for (const units of allUnits) {
+            const manner = { spelled, dates: order, times: false, literal, units }
             yield [
               { language, ...manner },
               { language: second, ...manner }
@@ -130,7 +131,7 @@ function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]
   }
   for (const [language, second] of timeLanguagePairs(one, other)) {
     for (const order of dates) {
-      const manner = { spelled: false, dates: order, times: true, literal: false, amounts: false }
+      const manner = { spelled: false, dates: order, times: true, literal: false, units: allUnits[0] }
       yield [
         { language, ...manner },
         { language: second, ...manner }

@@ -38,6 +38,10 @@ interface NumberRead {
 export interface Numbers {
   /** The parts of a word that is a number or a part of one. */
   readonly partsOf: (word: string) => ReadonlyArray<NumberPart> | undefined
+  /** Whether the word is a number, or begins with one. */
+  readonly isNumber: (word: string) => boolean
+  /** The number of an ordinal that is one word. */
+  readonly ordinalOf: (word: string) => number | undefined
   /** The longest number that begins at this part. */
   readonly read: (parts: ReadonlyArray<NumberPart | undefined>, at: number) => NumberRead | undefined
   /**
@@ -237,8 +241,23 @@ export const numbersOf = (words: Vocabulary): Numbers => {
     return parts !== undefined && isOneWord(parts, read) ? parts : undefined
   }
 
+  const partsOf = (word: string): ReadonlyArray<NumberPart> | undefined => {
+    const whole = lexicon.get(word)
+    if (whole !== undefined) return [whole]
+    return word.length > 3 && word.length <= longestWord && starts.has(word.slice(0, 2)) ? split(word) : undefined
+  }
+
   return {
     read,
+    partsOf,
+    isNumber: (word) => {
+      const kind = partsOf(word)?.[0]?.kind
+      return kind !== undefined && kind !== "and" && kind !== "article"
+    },
+    ordinalOf: (word) => {
+      const part = lexicon.get(word)
+      return part?.ordinal === true ? part.value : undefined
+    },
     mayDivide: (parts, at) => {
       const [before, part] = [parts[at - 1], parts[at]]
       if (before === undefined || part === undefined || part.kind === "and") return false
@@ -252,11 +271,6 @@ export const numbersOf = (words: Vocabulary): Numbers => {
       return (
         (isFour(before) && isTwenty(part)) || (isFour(part) && isTwenty(parts[at + 1])) || part.kind === "teen" || isTen
       )
-    },
-    partsOf: (word) => {
-      const whole = lexicon.get(word)
-      if (whole !== undefined) return [whole]
-      return word.length > 3 && word.length <= longestWord && starts.has(word.slice(0, 2)) ? split(word) : undefined
     }
   }
 }

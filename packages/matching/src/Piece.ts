@@ -44,6 +44,8 @@ export type Piece =
       readonly dotted?: boolean
       /** It is the name of a sign in a text with an e-mail address, or may be: "dash". */
       readonly sign?: boolean
+      /** It is "and" beside a number with a unit: "five dollars and ten percent". */
+      readonly joinsAmounts?: boolean
     }
   | {
       readonly _tag: "Digits"
@@ -59,7 +61,7 @@ export type Piece =
     }
   | { readonly _tag: "UnitSign"; readonly unit: Unit; readonly leads?: boolean }
   | {
-      /** A unit of the number beside it, with what is measured. */
+      /** The number beside it with its unit. */
       readonly _tag: "Measure"
       readonly key: string
     }

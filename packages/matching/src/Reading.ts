@@ -16,7 +16,7 @@ import type { Piece, SpokenDate, SpokenTime } from "./Piece.ts"
 import { spelledAt, spellingAt } from "./Spelling.ts"
 import { timesIn } from "./Times.ts"
 import type { Token, Word, WordPart, WrittenAddress } from "./Tokens.ts"
-import { withUnits } from "./Units.ts"
+import { type UnitManner, withUnits } from "./Units.ts"
 
 /** How a text is read: the language that decides about ambiguous words, letters by their names, the order in dates. */
 export interface Manner {
@@ -25,8 +25,7 @@ export interface Manner {
   readonly dates: DayMonthOrder | "none"
   /** Whether times of day are read. */
   readonly times: boolean
-  /** Whether short names of units are read, and amounts of money as one number. */
-  readonly amounts: boolean
+  readonly units: UnitManner
   /** Whether "oh" at an end of digits is a letter, not 0, and a sound of hesitation may be what was meant: "1234 MM". */
   readonly literal: boolean
 }
@@ -46,6 +45,8 @@ export interface AnswerWord extends Word {
   readonly written: boolean
   /** It is the name of a sign in a text with an e-mail address, or may be. */
   readonly sign: boolean
+  /** It is "and" beside a number with a unit. */
+  readonly joinsAmounts: boolean
 }
 
 /** An e-mail address of a text, as indices of parts. */
@@ -276,7 +277,7 @@ export const readingOf = (
   const joined = joinable(first, manner.literal)
   // "uh" may be all that was said.
   const kept = joined.length === 0 ? first : joined
-  const measured = withUnits(kept, manner.amounts)
+  const measured = withUnits(kept, manner.units)
   const pieces = manner.dates === "none" ? measured : datesIn(measured, manner.dates)
   const isAddress = addressManner === "without at" || pieces.some(({ _tag }) => _tag === "At")
   const digits: Array<string | SpokenDate | SpokenTime> = []
@@ -322,7 +323,9 @@ export const readingOf = (
       const inCode = piece.part === "answer" && !isAddress
       const numberIn = start < at ? 0 : piece.numberIn
       const sign = piece.sign === true
-      parts.push({ plain, expanded, filler: false, spelled, numberIn, besideDigits, inCode, written, sign })
+      const joinsAmounts = piece.joinsAmounts === true
+      const filler = false
+      parts.push({ plain, expanded, filler, spelled, numberIn, besideDigits, inCode, written, sign, joinsAmounts })
     }
     at++
   }

@@ -16,12 +16,14 @@ export type Token =
       readonly part?: WordPart
       /** They follow a point or a comma, as decimals do, or are a group of thousands: "5.50", "1,000". */
       readonly place?: "decimals" | "thousands"
+      /** The ending of an ordinal follows: "2nd". */
+      readonly ordinal?: boolean
       /** A colon and two digits follow, as after the hour in "15:30". */
       readonly clock?: boolean
     }
   | {
       readonly _tag: "At"
-      /** The letters and digits of the address around it, where its domain has a dot. */
+      /** The address around it, where its domain has a dot. */
       readonly address?: WrittenAddress
     }
   | {
@@ -35,7 +37,7 @@ export type Token =
 /** `answer`: a part of a code, as in "A12" and "3816 LE". `local`, `domain`: a part of an e-mail address. */
 export type WordPart = "answer" | "local" | "domain"
 
-/** An e-mail address as it is written, without its signs. */
+/** An e-mail address as it is written: the letters and digits before its `@`, and its domain with dots and hyphens. */
 export interface WrittenAddress {
   readonly local: Word
   readonly domain: Word
@@ -94,7 +96,7 @@ const asciiDigit = (digit: string): string => {
  */
 const numericDate = String.raw`(?<!\d[-/.]? ?)(\d{4}([-/.]) ?\d{1,2}\2 ?\d{1,2}|\d{1,2}([-/.]) ?\d{1,2}\3 ?(?:\d{4}|\d{2}))(?![-/.]? ?\d)`
 const pattern = new RegExp(
-  String.raw`${numericDate}|(\d+)(?:(?:st|nd|rd|th|er|ère|ere|ème|eme|ième|ste|de|te|ten|º|ª|:a|:e)(?![\p{L}\p{M}\d]))?|([\p{L}\p{M}\p{Nl}\p{No}]+(?:['’][\p{L}\p{M}\p{Nl}\p{No}]+)*)|(@)|([€$£%])`,
+  String.raw`${numericDate}|(\d+)((?:st|nd|rd|th|er|ère|ere|ème|eme|ième|ste|de|te|ten|º|ª|:a|:e)(?![\p{L}\p{M}\d]))?|([\p{L}\p{M}\p{Nl}\p{No}]+(?:['’][\p{L}\p{M}\p{Nl}\p{No}]+)*)|(@)|([€$£%])`,
   "gu"
 )
 
@@ -184,18 +186,18 @@ export const tokensOf = (text: string): ReadonlyArray<Token> => {
     if (word.plain !== "") tokens.push({ _tag: "Word", word, ...(part && { part }), ...(dotted && { dotted }) })
   }
   for (const found of clean.matchAll(pattern)) {
-    const [whole, date, , , digits, word, at, sign] = found
+    const [whole, date, , , digits, ending, word, at, sign] = found
     const end = found.index + whole.length
     while (address !== undefined && address.to <= found.index) address = addresses.next().value ?? undefined
     const inside = address !== undefined && address.from <= found.index ? address : undefined
     const part = inside && (found.index < inside.at ? "local" : "domain")
     if (at !== undefined) {
       const written = inside && inside.at === found.index && clean.slice(inside.at, inside.to).includes(".")
-      const ofPart = (from: number, to: number) => lettersOf(clean.slice(from, to))
+      const host = wordOf(clean.slice(found.index + 1, inside?.to).replace(/-+$/, ""))
       const isWhole = inside !== undefined && written === true
       tokens.push({
         _tag: "At",
-        ...(isWhole && { address: { local: ofPart(inside.from, inside.at), domain: ofPart(inside.at, inside.to) } })
+        ...(isWhole && { address: { local: lettersOf(clean.slice(inside.from, inside.at)), domain: host } })
       })
     } else if (part !== undefined) {
       // In an address, digits are no date, and what follows them is no ending of an ordinal.
@@ -213,7 +215,14 @@ export const tokensOf = (text: string): ReadonlyArray<Token> => {
         afterHour.test(clean.slice(afterDigits, afterDigits + 4)) &&
         !beforeHour.test(clean.slice(Math.max(0, found.index - 1), found.index))
       const place = placeOf(clean, found.index, afterDigits)
-      tokens.push({ _tag: "Digits", digits, ...(clock && { clock }), ...(place && { place }) })
+      const ordinal = ending !== undefined
+      tokens.push({
+        _tag: "Digits",
+        digits,
+        ...(clock && { clock }),
+        ...(place && { place }),
+        ...(ordinal && { ordinal })
+      })
     } else if (word !== undefined) {
       pushWord(word, partOf(found.index, end), isDotted(clean, found.index, end))
     } else if (sign !== undefined) {

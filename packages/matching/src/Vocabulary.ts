@@ -59,8 +59,11 @@ export interface Vocabulary {
   /** Words before a number, a date or an address that are no part of it. In other answers they count: some are names. */
   readonly leadIns: string
   /** Requests for patience of two words, of which one is also a number word: "one second". Separated by commas. */
-  readonly pauses: string
-  /** What kind of number it is: no part of the answer beside another word that is none, as in "my booking number is". */
+  readonly patience: string
+  /**
+   * What kind of number or address it is, and how it is written: no part of the answer beside another word that is none, as
+   * in "my booking number is" and "all lower case".
+   */
   readonly kinds: string
   readonly times: TimeVocabulary
   /** Words of currencies and units that are said after a number, without those that are also names or other numbers. */

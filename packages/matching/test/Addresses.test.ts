@@ -29,6 +29,10 @@ describe("E-mail addresses", () => {
         ["ola@norge.no", "ole krøllalfa norge punktum no"],
         ["ana@sapo.pt", "anna arroba sapo ponto pt"],
         ["jan.de.vries@voorbeeld.nl", "jan van vries at voorbeeld punt nl"],
+        ["john@example.co.m", "john@example.com"],
+        ["john@e.xample.com", "john@example.com"],
+        ["anna@my.company.com", "anna@mycompany.com"],
+        ["anna@my-company.com", "anna@mycompany.com"],
         ["anna3rd@example.com", "anna3@example.com"],
         ["dos@example.com", "two@example.com"],
         ["alpha.bravo@example.com", "adam.bravo@example.com"],
@@ -53,6 +57,8 @@ describe("E-mail addresses", () => {
         ["anna@my-company.com", "anna at my company dot com"],
         ["anna@t-online.de", "anna at t minus online punkt de"],
         ["anna@gmx.de", "anna at g m x punkt de"],
+        ["john.smith@example.com", "johnsmith@example.com"],
+        ["anna@mycompany.com", "Anna at my company dot com"],
         ["anna.23@example.com", "anna dot twenty-three at example dot com"],
         ["anna.3.5.1990@example.com", "anna dot three dot five dot nineteen ninety at example dot com"],
         ["ab@example.com", "alpha bravo at example dot com"],
@@ -96,7 +102,12 @@ describe("E-mail addresses", () => {
         ["bas.jansen@example.nl", "bas punt jansen at example punt nl"],
         ["dot@example.com", "dot at example dot com"],
         ["anna@dot.com", "anna at dot dot com"],
-        ["Bas, anna@gmail.com", "Bas, anna at gmail dot com"]
+        ["Bas, anna@gmail.com", "Bas, anna at gmail dot com"],
+        ["bob@at-home.nl", "bob at at home dot nl"],
+        ["jan@example.nl", "jan apestaart example punt nl"],
+        ["jan@example.nl", "jan apestaartje example punt nl"],
+        ["my @ dash", "my @ dash"],
+        ["my @ dash", "My @ dash."]
       ],
       1
     )
@@ -128,6 +139,29 @@ describe("E-mail addresses", () => {
     expect(match("Anna Smith, anna@example.com", "Ana Smith, anna at example dot com", 0.9).match).toBe(true)
     expect(scoreOf("Anna Smith, anna@example.com", "Ana Smith, anna at example dot com")).toBeLessThan(1)
     expect(match("anna@example.com", "anna at example dot com all lowercase", 0.8).match).toBe(true)
+  })
+
+  it("may have words before them that agree, or tell their kind or how they are written", () => {
+    allScored(
+      [
+        ["sales@example.com", "right, sales at example dot com"],
+        ["john@example.com", "yes that's right john at example dot com"],
+        ["john@example.com", "all lower case john at example dot com"],
+        ["john@example.com", "my work email is john at example dot com"],
+        ["anna@example.de", "richtig, anna at example punkt de"],
+        ["anna@example.nl", "klopt, anna apenstaartje example punt nl"],
+        ["anna@example.fr", "tout en minuscules anna arobase example point fr"],
+        ["anna@example.es", "todo en minúsculas anna arroba example punto es"],
+        ["anna@example.se", "det stämmer, anna snabel a example punkt se"]
+      ],
+      1
+    )
+    const names: ReadonlyArray<Answer> = [
+      ["Upper Street 12", "Street 12"],
+      ["Case 4829", "4829"],
+      ["Lower 4829", "4829"]
+    ]
+    expect(names.filter(([one, other]) => match(one, other, 0.8).match)).toEqual([])
   })
 
   it("are as they are spelled, where a name before the spelling says it otherwise", () => {

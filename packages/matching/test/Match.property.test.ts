@@ -25,6 +25,12 @@ const text = fc.oneof(
         fc.constantFrom(
           "@",
           "-",
+          "at",
+          "dot",
+          "dash",
+          "a@b.com",
+          "€5",
+          "one second",
           "to",
           "en",
           "double",

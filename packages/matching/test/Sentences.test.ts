@@ -90,6 +90,32 @@ describe("Sentences around an answer", () => {
     expect(match("1482913", "one moment, 482913", 0.8).match).toBe(false)
   })
 
+  it("ask for patience at the beginning only: elsewhere their number word is a part of the answer", () => {
+    const scores = (answers: ReadonlyArray<readonly [string, string]>) =>
+      answers.map(([expected, actual]) => [
+        expected,
+        actual,
+        match(expected, actual, 0.8).score,
+        match(actual, expected, 0.8).score
+      ])
+    const same = [
+      ["flat 1, 2nd floor", "flat one second floor"],
+      ["21 2nd avenue", "twenty one second avenue"],
+      ["1 2nd avenue", "one second avenue"],
+      ["4829", "yes uh hold on one second please, just a moment, it's 4829"],
+      ["2", "one second, it's two"],
+      ["4829", "ja, en sekund, 4829"]
+    ] as const
+    expect(scores(same)).toEqual(same.map(([one, other]) => [one, other, 1, 1]))
+    const different = [
+      ["20 Main Street", "twenty one second main street"],
+      ["20", "twenty one second"],
+      ["120", "one hundred twenty one second"],
+      ["7", "seven one minute"]
+    ] as const
+    expect(scores(different)).toEqual(different.map(([one, other]) => [one, other, 0, 0]))
+  })
+
   it("count where they are the answer, or a part of a name, a date or a measure", () => {
     const different = [
       ["Theresa May", "Theresa Mia"],

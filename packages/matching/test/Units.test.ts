@@ -98,6 +98,22 @@ describe("Currencies and units", () => {
     )
   })
 
+  it("may be in a list, and follow each other", () => {
+    allScored(
+      [
+        ["$5 and 10%", "five dollars and ten percent"],
+        ["€20, €30", "twenty euros and thirty euros"],
+        ["€20 €30", "zwanzig Euro und dreißig Euro"],
+        ["20 euros", "twenty euros and that's it"],
+        ["$20 and 50 cents", "$20.50"],
+        ["$20 and Anna", "twenty and Anna"],
+        ["Anna and €20", "twenty euros and Anna"]
+      ],
+      1
+    )
+    allScored([["€20, 30", "€20.30"]], 0)
+  })
+
   it("keep decimals and thousands of amounts apart", () => {
     allScored(
       [
@@ -154,6 +170,66 @@ describe("Currencies and units", () => {
         ["12 M", "12"]
       ],
       0
+    )
+  })
+
+  it("that are also names are a part of the answer where the other text has no unit", () => {
+    const answers: ReadonlyArray<Answer> = [
+      ["Frank 4829", "4829"],
+      ["Franco 4829", "4829"],
+      ["4829 Miles", "4829"],
+      ["25 Miles Road", "25 Road"],
+      ["12 Pond Road", "12 Road"],
+      ["Via Franco 5, Roma", "Via 5, Roma"],
+      ["Anne Frank 12", "Anne 12"],
+      ["Calle Punta 12", "Calle 12"]
+    ]
+    const accepted = answers.filter(([one, other]) => match(one, other, 0.8).match || match(other, one, 0.8).match)
+    expect(accepted).toEqual([])
+  })
+
+  it("that are also names, or short, are units beside those of the other text", () => {
+    allScored(
+      [
+        ["£1", "one pound"],
+        ["£20", "twenty pound"],
+        ["£0.01", "one penny"],
+        ["£0.50", "fifty pence"],
+        ["5 miles", "five mile"],
+        ["100 SEK", "etthundra kronor"],
+        ["100 DKK", "hundred kroner"],
+        ["100 DKK", "100 kr"],
+        ["kr 100", "hundre kroner"],
+        ["€5", "vijf euro"],
+        ["£5", "vijf pond"],
+        ["100 CHF", "honderd frank"],
+        ["5,50 kr", "fem kr femtio"]
+      ],
+      1
+    )
+  })
+
+  it("have decimals also where both texts have the same short name", () => {
+    allScored(
+      [
+        ["1.5 km", "15 km"],
+        ["20.50 EUR", "2050 EUR"],
+        ["5.50 USD", "550 USD"],
+        ["1,5 kg", "15 kg"],
+        ["100 kr", "1,00 kr"],
+        ["fifteen km", "one point five km"],
+        ["£5.50", "550 pound"]
+      ],
+      0
+    )
+    allScored(
+      [
+        ["1.5 km", "1,5 km"],
+        ["1.5 km", "one point five km"],
+        ["1234 M", "twelve thirty four m"],
+        ["3.30 p.m.", "3:30 p.m."]
+      ],
+      1
     )
   })
 

@@ -51,9 +51,9 @@ export const danish: Vocabulary = {
     "tak",
   leadIns:
     "min mine vores tror har havde så da nå mailadresse mig på du kan skrive sende til hej telefonnummer kundenummer " +
-    "ordrenummer bookingnummer postnummer adgangskode var øjeblik tal pinkode pinkoden",
-  pauses: "et øjeblik, et sekund, et minut",
-  kinds: "telefon",
+    "ordrenummer bookingnummer postnummer adgangskode var øjeblik tal pinkode pinkoden rigtigt korrekt præcis",
+  patience: "et øjeblik, et sekund, et minut",
+  kinds: "telefon alt små bogstaver arbejde privat",
   times: {
     hour: "klokken kl",
     half: "halv",
@@ -71,8 +71,7 @@ export const danish: Vocabulary = {
     euro: "euro",
     dollar: "dollar",
     pound: "pund",
-    franc: "franc",
-    krone: "kroner krone",
+    krone: "kroner",
     cent: "cent",
     ore: "øre",
     percent: "procent",
@@ -81,7 +80,6 @@ export const danish: Vocabulary = {
     centimeter: "centimeter",
     millimeter: "millimeter",
     kilogram: "kilogram",
-    gram: "gram",
     liter: "liter"
   }
 }

@@ -18,7 +18,7 @@ export const dutch: Vocabulary = {
   months:
     "januari/jan februari/feb maart/mrt april/apr mei juni/jun juli/jul augustus/aug september/sep/sept oktober/okt november/nov december/dec",
   inDates: "de van op",
-  at: "apenstaartje/apenstaart/at",
+  at: "apenstaartje/apenstaart/apestaartje/apestaart/at",
   dot: "punt",
   signs: "streepje koppelteken min underscore schuine streep plus laag",
   spellingWords:
@@ -55,9 +55,9 @@ export const dutch: Vocabulary = {
     "alstublieft ja nou dus goed dank bedankt wel spreekt hier mailadres emailadres gespeld",
   leadIns:
     "ons onze wij we hebben heb denk geloof even kijken hè hé zo die mn was mij me bereiken kunt kan u je via sturen " +
-    "stuur naar postcode wachtwoord hallo hoi pincode moment momentje volgens",
-  pauses: "een moment, een momentje, een ogenblik, een ogenblikje, een seconde, een minuut, een minuutje",
-  kinds: "klantnummer telefoonnummer bestelnummer",
+    "stuur naar postcode wachtwoord hallo hoi pincode moment momentje volgens klopt juist correct inderdaad",
+  patience: "een moment, een momentje, een ogenblik, een ogenblikje, een seconde, een minuut, een minuutje",
+  kinds: "klantnummer telefoonnummer bestelnummer alles kleine letters hoofdletters werk privé zakelijk zakelijke",
   times: {
     hour: "uur",
     half: "half",
@@ -74,18 +74,13 @@ export const dutch: Vocabulary = {
   measures: {
     euro: "euro",
     dollar: "dollar",
-    pound: "pond",
-    franc: "frank",
-    krone: "kronen kroon",
     cent: "cent",
     percent: "procent",
     kilometer: "kilometer",
     meter: "meter",
     centimeter: "centimeter",
     millimeter: "millimeter",
-    mile: "mijl",
     kilogram: "kilogram",
-    gram: "gram",
     liter: "liter"
   }
 }

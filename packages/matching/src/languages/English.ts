@@ -59,9 +59,10 @@ export const english: Vocabulary = {
   leadIns:
     "hi hello was were our his her their can could might ill id ive youll let lets me see use got get have has go try " +
     "said say says think believe guess ones just moment passcode password postcode numbers thatd goes like as if remember " +
-    "sorry um reach contact send write find at should",
-  pauses: "one moment, one second, one sec, one minute, a moment, a second, a sec, a minute",
-  kinds: "booking reservation order account customer reference member membership phone mobile cell telephone zip",
+    "sorry um reach contact send write find at should hold wait right correct exactly",
+  patience: "one moment, one second, one sec, one minute, a moment, a second, a sec, a minute",
+  kinds:
+    "booking reservation order account customer reference member membership phone mobile cell telephone zip all lower upper case letters work personal private business",
   times: {
     hour: "o'clock oclock hours",
     half: "half",
@@ -78,19 +79,18 @@ export const english: Vocabulary = {
   },
   measures: {
     euro: "euros euro",
-    dollar: "dollars bucks",
+    dollar: "dollars dollar",
     pound: "pounds quid",
     franc: "francs",
-    zloty: "zlotys zloty",
-    krone: "kronor kroner krona krone",
+    zloty: "zlotys",
+    krone: "kronor kroner",
     cent: "cents",
-    penny: "pence pennies",
+    penny: "pennies",
     percent: "percent",
     kilometer: "kilometers kilometres",
     meter: "meters metres",
     centimeter: "centimeters centimetres",
     millimeter: "millimeters millimetres",
-    mile: "miles",
     kilogram: "kilograms kilos",
     gram: "grams grammes",
     liter: "liters litres"

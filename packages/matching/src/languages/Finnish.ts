@@ -56,9 +56,9 @@ export const finnish: Vocabulary = {
   leadIns:
     "mun mä niin meidän luulen että sähköpostini sähköpostiosoite sähköpostiosoitteeni minut tavoittaa voit hei moi " +
     "puhelinnumero puhelinnumeroni asiakasnumero tilausnumero varausnumero postinumero salasana oli hetki hetkinen tunnus " +
-    "tunnukseni syntymäaikani synnyin",
-  pauses: "yksi hetki, yksi sekunti",
-  kinds: "",
+    "tunnukseni syntymäaikani synnyin oikein",
+  patience: "yksi hetki, yksi sekunti",
+  kinds: "kaikki pienellä pienillä kirjaimilla työ henkilökohtainen",
   times: {
     hour: "kello klo",
     half: "puoli",
@@ -76,9 +76,9 @@ export const finnish: Vocabulary = {
   measures: {
     euro: "euroa euro",
     dollar: "dollaria dollari",
-    pound: "puntaa punta",
+    pound: "puntaa",
     franc: "frangia",
-    krone: "kruunua kruunu",
+    krone: "kruunua",
     cent: "senttiä sentti",
     percent: "prosenttia prosentti",
     kilometer: "kilometriä kilometri",

@@ -53,9 +53,10 @@ export const french: Vocabulary = {
     "oui alors voilà merci sil vous plaît majuscule minuscule",
   leadIns:
     "notre nos votre jai crois pense bon ben bah eh bien ça fait attendez attends voici pouvez me joindre contacter " +
-    "écrire envoyer à moi courriel mél mot passe bonjour donc euh de du mois était en effet pin",
-  pauses: "un moment, un instant, une seconde, une minute",
-  kinds: "téléphone portable client commande réservation postal",
+    "écrire envoyer à moi courriel mél mot passe bonjour donc euh de du mois était en effet pin exact exactement correct",
+  patience: "un moment, un instant, une seconde, une minute",
+  kinds:
+    "téléphone portable client commande réservation postal tout minuscules majuscules professionnel professionnelle personnel personnelle perso travail",
   times: {
     hour: "heures heure h",
     half: "demie demi",
@@ -73,7 +74,6 @@ export const french: Vocabulary = {
   measures: {
     euro: "euros euro",
     dollar: "dollars dollar",
-    pound: "livres",
     franc: "francs",
     krone: "couronnes",
     cent: "centimes centime",

@@ -56,9 +56,10 @@ export const german: Vocabulary = {
   leadIns:
     "unser unsere unserer ihr glaube denke habe hab haben hätte wäre war wir sie so aha moment warten nun na naja okay ok " +
     "hallo guten tag der den postleitzahl kennwort passwort mailadresse emailadresse erreichst erreichen mich mir unter " +
-    "schreiben schicken senden du können gerne gern geburtsdatum geburtstag wohne heißt auf von",
-  pauses: "einen moment, einen augenblick, ein moment, ein augenblick, eine sekunde, eine minute",
-  kinds: "kundennummer telefonnummer handynummer rufnummer bestellnummer buchungsnummer",
+    "schreiben schicken senden du können gerne gern geburtsdatum geburtstag wohne heißt auf von richtig korrekt stimmt",
+  patience: "einen moment, einen augenblick, ein moment, ein augenblick, eine sekunde, eine minute",
+  kinds:
+    "kundennummer telefonnummer handynummer rufnummer bestellnummer buchungsnummer alles kleingeschrieben kleinbuchstaben privat private geschäftlich geschäftliche",
   times: {
     hour: "Uhr",
     half: "halb",
@@ -79,16 +80,13 @@ export const german: Vocabulary = {
     euro: "Euro Euros",
     dollar: "Dollar",
     pound: "Pfund",
-    franc: "Franken",
-    zloty: "Zloty",
-    krone: "Kronen Krone",
     cent: "Cent",
     percent: "Prozent",
     kilometer: "Kilometer",
     meter: "Meter",
     centimeter: "Zentimeter",
     millimeter: "Millimeter",
-    mile: "Meilen Meile",
+    mile: "Meilen",
     kilogram: "Kilogramm",
     gram: "Gramm",
     liter: "Liter"

@@ -56,9 +56,10 @@ export const italian: Vocabulary = {
     "allora ecco bene grazie favore maiuscola minuscola",
   leadIns:
     "nostro nostra ho hai credo penso che dunque beh posta elettronica può puoi scrivermi contattarmi a ciao salve " +
-    "buongiorno era momento password",
-  pauses: "un momento, un attimo, un attimino, un secondo, un minuto",
-  kinds: "telefono cellulare cliente ordine prenotazione postale",
+    "buongiorno era momento password esatto corretto",
+  patience: "un momento, un attimo, un attimino, un secondo, un minuto",
+  kinds:
+    "telefono cellulare cliente ordine prenotazione postale tutto minuscole maiuscole minuscolo maiuscolo lavoro personale",
   times: {
     hour: "ore ora h",
     half: "mezza mezzo",
@@ -77,15 +78,13 @@ export const italian: Vocabulary = {
     euro: "euro",
     dollar: "dollari dollaro",
     pound: "sterline sterlina",
-    franc: "franchi franco",
-    krone: "corone",
     cent: "centesimi centesimo",
     kilometer: "chilometri chilometro",
     meter: "metri",
     centimeter: "centimetri centimetro",
     millimeter: "millimetri millimetro",
     mile: "miglia",
-    kilogram: "chilogrammi chili",
+    kilogram: "chilogrammi",
     gram: "grammi grammo",
     liter: "litri litro"
   }

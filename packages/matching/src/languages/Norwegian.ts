@@ -52,9 +52,9 @@ export const norwegian: Vocabulary = {
     "altså ok takk",
   leadIns:
     "min mine mi vår vårt tror har hadde så da nå mailadresse e-postadresse meg på du kan skrive sende til hei " +
-    "telefonnummer kundenummer ordrenummer bookingnummer postnummer passord var øyeblikk tall pinkode pinkoden",
-  pauses: "et øyeblikk, ett øyeblikk, et sekund, ett sekund, et minutt",
-  kinds: "telefon",
+    "telefonnummer kundenummer ordrenummer bookingnummer postnummer passord var øyeblikk tall pinkode pinkoden riktig stemmer korrekt",
+  patience: "et øyeblikk, ett øyeblikk, et sekund, ett sekund, et minutt",
+  kinds: "telefon alt små bokstaver jobb privat",
   times: {
     hour: "klokka klokken kl",
     half: "halv",
@@ -72,8 +72,7 @@ export const norwegian: Vocabulary = {
     euro: "euro",
     dollar: "dollar",
     pound: "pund",
-    franc: "franc",
-    krone: "kroner krone",
+    krone: "kroner",
     cent: "cent",
     ore: "øre",
     percent: "prosent",
@@ -82,7 +81,6 @@ export const norwegian: Vocabulary = {
     centimeter: "centimeter",
     millimeter: "millimeter",
     kilogram: "kilogram",
-    gram: "gram",
     liter: "liter"
   }
 }

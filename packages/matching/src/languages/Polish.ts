@@ -54,9 +54,9 @@ export const polish: Vocabulary = {
     "urodzony urodzona tak no więc proszę dziękuję",
   leadIns:
     "nasz nasza chyba już mówię a urodziłem urodziłam hasło poczta elektroniczna pisać dzień dobry był było chwileczkę " +
-    "chwilę",
-  pauses: "jeden moment, jedna chwila, jedną chwilę, jedną sekundę",
-  kinds: "telefon telefonu klienta zamówienia rezerwacji pocztowy",
+    "chwilę zgadza się dokładnie",
+  patience: "jeden moment, jedna chwila, jedną chwilę, jedną sekundę",
+  kinds: "telefon telefonu klienta zamówienia rezerwacji pocztowy wszystko małymi literami służbowy prywatny",
   times: {
     hour: "godzina godzinie godz",
     half: "wpół pół",
@@ -77,10 +77,10 @@ export const polish: Vocabulary = {
     dollar: "dolarów dolary dolar",
     pound: "funtów funty funt",
     franc: "franków franki",
-    zloty: "złotych złote złoty",
+    zloty: "złotych",
     krone: "koron korony",
     cent: "centów centy",
-    grosz: "groszy grosze grosz",
+    grosz: "groszy grosze",
     percent: "procent",
     kilometer: "kilometrów kilometry kilometr",
     meter: "metrów metry metr",

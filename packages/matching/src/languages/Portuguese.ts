@@ -54,9 +54,9 @@ export const portuguese: Vocabulary = {
     "bem obrigado obrigada favor maiúscula minúscula",
   leadIns:
     "nosso nossa tenho acho que eu olha pois senha minha correio eletrónico eletrônico pode podes contactar escrever " +
-    "enviar para olá era foi momento",
-  pauses: "um momento, um momentinho, um instante, um segundo, um minuto",
-  kinds: "telefone telemóvel celular cliente pedido reserva postal",
+    "enviar para olá era foi momento certo correto exato",
+  patience: "um momento, um momentinho, um instante, um segundo, um minuto",
+  kinds: "telefone telemóvel celular cliente pedido reserva postal tudo minúsculas maiúsculas trabalho pessoal",
   times: {
     hour: "horas hora h",
     half: "meia",
@@ -76,7 +76,6 @@ export const portuguese: Vocabulary = {
     euro: "euros euro",
     dollar: "dólares dólar",
     pound: "libras",
-    franc: "francos",
     krone: "coroas",
     cent: "cêntimos cêntimo centavos",
     kilometer: "quilómetros quilómetro quilômetros quilômetro",

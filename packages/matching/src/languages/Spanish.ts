@@ -65,9 +65,9 @@ export const spanish: Vocabulary = {
     "pues bueno vale gracias favor habla mayúscula minúscula",
   leadIns:
     "nuestro nuestra tengo creo que a ver ya bien clave contraseña electrónico puede puedes contactarme escribir " +
-    "escribirme enviar en hola era fue momento digo yo está",
-  pauses: "un momento, un momentito, un segundo, un minuto, un instante",
-  kinds: "teléfono móvil cliente pedido reserva postal",
+    "escribirme enviar en hola era fue momento digo yo está correcto exacto",
+  patience: "un momento, un momentito, un segundo, un minuto, un instante",
+  kinds: "teléfono móvil cliente pedido reserva postal todo minúsculas mayúsculas trabajo personal",
   times: {
     hour: "horas hora h",
     half: "media",
@@ -87,14 +87,11 @@ export const spanish: Vocabulary = {
     euro: "euros euro",
     dollar: "dólares dólar",
     pound: "libras",
-    franc: "francos",
-    krone: "coronas",
     cent: "céntimos céntimo centavos",
     kilometer: "kilómetros kilómetro",
     meter: "metros",
     centimeter: "centímetros centímetro",
     millimeter: "milímetros milímetro",
-    mile: "millas",
     kilogram: "kilogramos kilos",
     gram: "gramos gramo",
     liter: "litros litro"

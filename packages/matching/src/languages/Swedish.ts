@@ -53,9 +53,9 @@ export const swedish: Vocabulary = {
     "tack",
   leadIns:
     "min vår vårt tror har hade då så va mejl mejladress epost e-post nå mig på du kan skicka till hej telefonnummer " +
-    "kundnummer ordernummer bokningsnummer postnummer lösenord var ögonblick siffror pinkod pinkoden personnummer",
-  pauses: "ett ögonblick, en sekund, en minut",
-  kinds: "telefon",
+    "kundnummer ordernummer bokningsnummer postnummer lösenord var ögonblick siffror pinkod pinkoden personnummer stämmer rätt precis",
+  patience: "ett ögonblick, en sekund, en minut",
+  kinds: "telefon allt små bokstäver jobbet privat",
   times: {
     hour: "klockan kl",
     half: "halv",
@@ -73,8 +73,7 @@ export const swedish: Vocabulary = {
     euro: "euro",
     dollar: "dollar",
     pound: "pund",
-    franc: "franc",
-    krone: "kronor krona",
+    krone: "kronor",
     cent: "cent",
     ore: "öre",
     percent: "procent",
@@ -83,7 +82,6 @@ export const swedish: Vocabulary = {
     centimeter: "centimeter",
     millimeter: "millimeter",
     kilogram: "kilogram",
-    gram: "gram",
     liter: "liter"
   }
 }
