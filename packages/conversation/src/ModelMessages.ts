@@ -37,8 +37,8 @@ const situationMessage = ({ silent_seconds }: Situation): ReadonlyArray<ModelMes
  * before the caller's last words. Old turns may have left it; see History. The system prompt is never changed: providers cache
  * by its bytes.
  *
- * What does not change from request to request is the same object each time, with its canonical JSON: a request of a long
- * call takes no more time than its new messages.
+ * What does not change from request to request is the same object each time, with its canonical JSON: only new messages are
+ * serialized and counted.
  */
 export const history = (state: Conversation, situation: Situation = {}): ReadonlyArray<ModelMessage> => {
   const last = state.entries.findLast(({ kind }) => kind === "caller")
@@ -155,11 +155,11 @@ const toolsOf = perObject((config: CallConfig) => {
   // Unless the call has a custom tool of that name.
   const search = config.tools.some(({ name }) => name === searchKnowledge) ? [] : [searchKnowledgeTool]
   const sets = new Map<string, ReadonlyArray<ModelTool>>()
-  return (isOpen: boolean, searches: boolean): ReadonlyArray<ModelTool> => {
-    const key = `${isOpen} ${searches}`
-    const voicemail = isOpen ? [voicemailReached] : []
+  return (isAnswererUnknown: boolean, searches: boolean): ReadonlyArray<ModelTool> => {
+    const key = `${isAnswererUnknown} ${searches}`
     const known = sets.get(key)
     if (known !== undefined) return known
+    const voicemail = isAnswererUnknown ? [voicemailReached] : []
     const all = [...own, ...transfer, ...voicemail, ...ofPlatform, ...(searches ? search : [])]
     const set = Object.freeze(all.map((tool) => Object.freeze(tool)))
     sets.set(key, set)

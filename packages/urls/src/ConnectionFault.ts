@@ -22,7 +22,7 @@ export type ConnectionCause =
 /** A fault, without addresses, and without text of a library. */
 export interface ConnectionFault {
   readonly cause: ConnectionCause
-  /** What is wrong: a clause about the URL, such as `its server refused the connection`. */
+  /** What is wrong: a clause about the URL or Svc, such as `its server refused the connection`. */
   readonly what: string
   /** What to do about it: a sentence without its full stop, or null. */
   readonly advice: string | null
