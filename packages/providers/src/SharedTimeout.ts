@@ -1,4 +1,4 @@
-import { Effect, type Fiber, FiberId, Runtime } from "effect"
+import { Effect, Exit, Runtime } from "effect"
 import { InFlightSet } from "./InFlightSet.ts"
 import { monotonicMillis } from "./MonotonicTime.ts"
 
@@ -10,7 +10,17 @@ interface Watched {
   isOver: boolean
 }
 
-/** The same timeout for any number of requests that run at once: one fiber sleeps for all of them, while there are some. */
+/**
+ * The longest sleep in milliseconds, and so the longest time for which the fiber outlives the last request. It is not
+ * interrupted with that: one request often follows another, and to start and interrupt a fiber for each costs more than all
+ * else that is done here.
+ */
+const longestSleepMs = 1000
+
+/**
+ * The same timeout for any number of requests that run at once: one fiber sleeps for all of them, and ends within a second
+ * after the last one.
+ */
 export interface SharedTimeout {
   /** The length in milliseconds. */
   readonly ms: number
@@ -29,12 +39,12 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
     const now = (): number => monotonicMillis(clock)
     const runFork = Runtime.runFork(runtime)
     const watched = new InFlightSet<Watched>()
-    let sleeper: Fiber.RuntimeFiber<void> | undefined
+    let isSleeping = false
 
     /** Reports the timeouts that are due, and returns the milliseconds until the next one may be. */
     const expire = (): number => {
       const time = now()
-      let next = ms
+      let next = Math.min(ms, longestSleepMs)
       for (const one of watched) {
         // Ended by another one's `onTimeout`.
         if (one.isOver) continue
@@ -50,16 +60,19 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
     const sleep = Effect.gen(function* () {
       while (true) {
         const left = expire()
-        if (watched.size === 0) break
+        if (watched.size === 0) {
+          // Not in an observer alone: that may come after the next request, which would have no fiber.
+          isSleeping = false
+          return
+        }
         // A timer rounds down, and would wake up too early.
         yield* Effect.sleep(Math.ceil(left))
       }
     })
     const begin = (): void => {
-      const fiber = runFork(sleep)
-      sleeper = fiber
-      fiber.addObserver(() => {
-        if (sleeper === fiber) sleeper = undefined
+      isSleeping = true
+      runFork(sleep).addObserver((exit) => {
+        if (Exit.isFailure(exit)) isSleeping = false
       })
     }
 
@@ -73,13 +86,8 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
           one.isOver = true
           remove()
         }
-        if (sleeper === undefined) begin()
-        return () => {
-          one.stop()
-          if (watched.size > 0 || sleeper === undefined) return
-          sleeper.unsafeInterruptAsFork(FiberId.none)
-          sleeper = undefined
-        }
+        if (!isSleeping) begin()
+        return one.stop
       }
     }
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as SharedTimeout from "@svc/providers/SharedTimeout"
 import { makeSteppedClock } from "@svc/providers/testing/SteppedClock"
-import { Clock, Effect, TestClock } from "effect"
+import { Chunk, Clock, Effect, TestClock } from "effect"
 
 /** A timeout of one second, and the names of the requests that it ended, in their order. */
 const oneSecond = Effect.map(SharedTimeout.make(1000), (timeout) => {
@@ -121,17 +121,36 @@ describe("SharedTimeout", () => {
     })
   )
 
-  it.live("leaves no timer when the last request is over", () =>
+  it.effect("sleeps once for all requests, and not at all a second after the last one", () =>
     Effect.gen(function* () {
-      const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length
-      const { watch } = yield* oneSecond
-      const before = timers()
+      const sleeps = Effect.map(TestClock.sleeps(), Chunk.size)
+      const { ended, watch } = yield* Effect.map(SharedTimeout.make(20_000), (timeout) => {
+        const names: Array<string> = []
+        return {
+          ended: names,
+          watch: (name: string, from: number) =>
+            timeout.watch(
+              () => from,
+              () => void names.push(name)
+            )
+        }
+      })
       const now = yield* Clock.currentTimeMillis
-      const stops = [watch("one", () => now), watch("another", () => now)]
-      expect(timers()).toBe(before + 1)
+      const stops = [watch("one", now), watch("another", now)]
+      expect(yield* sleeps).toBe(1)
+      yield* TestClock.adjust("5 seconds")
       for (const stop of stops) stop()
-      yield* Effect.yieldNow()
-      expect(timers()).toBe(before)
+      const stop = watch("the next", now + 5000)
+      expect(yield* sleeps).toBe(1)
+      stop()
+      yield* TestClock.adjust("1 second")
+      expect(yield* sleeps).toBe(0)
+      watch("the last", now + 6000)
+      yield* TestClock.adjust("19999 millis")
+      expect(ended).toEqual([])
+      yield* TestClock.adjust("1 millis")
+      expect(ended).toEqual(["the last"])
+      expect(yield* sleeps).toBe(0)
     })
   )
 })
