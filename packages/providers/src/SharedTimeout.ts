@@ -11,9 +11,8 @@ interface Watched {
 }
 
 /**
- * The longest sleep in milliseconds, and so the longest time for which the fiber outlives the last request. It is not
- * interrupted with that: one request often follows another, and to start and interrupt a fiber for each costs more than all
- * else that is done here.
+ * The longest sleep in milliseconds, and so the longest time that the fiber outlives the last request. Requests often follow
+ * one another, and starting and interrupting a fiber for each costs more than the rest of this module.
  */
 const longestSleepMs = 1000
 
@@ -39,7 +38,7 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
     const now = (): number => monotonicMillis(clock)
     const runFork = Runtime.runFork(runtime)
     const watched = new InFlightSet<Watched>()
-    let isSleeping = false
+    let hasFiber = false
 
     /** Reports the timeouts that are due, and returns the milliseconds until the next one may be. */
     const expire = (): number => {
@@ -61,8 +60,8 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
       while (true) {
         const left = expire()
         if (watched.size === 0) {
-          // Not in an observer alone: that may come after the next request, which would have no fiber.
-          isSleeping = false
+          // Here and not in an observer, which may run after the next request has begun: that would have no fiber.
+          hasFiber = false
           return
         }
         // A timer rounds down, and would wake up too early.
@@ -70,9 +69,10 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
       }
     })
     const begin = (): void => {
-      isSleeping = true
+      hasFiber = true
       runFork(sleep).addObserver((exit) => {
-        if (Exit.isFailure(exit)) isSleeping = false
+        // A function of a request threw.
+        if (Exit.isFailure(exit)) hasFiber = false
       })
     }
 
@@ -86,7 +86,7 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
           one.isOver = true
           remove()
         }
-        if (!isSleeping) begin()
+        if (!hasFiber) begin()
         return one.stop
       }
     }

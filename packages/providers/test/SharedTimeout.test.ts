@@ -3,15 +3,19 @@ import * as SharedTimeout from "@svc/providers/SharedTimeout"
 import { makeSteppedClock } from "@svc/providers/testing/SteppedClock"
 import { Chunk, Clock, Effect, TestClock } from "effect"
 
-/** A timeout of one second, and the names of the requests that it ended, in their order. */
-const oneSecond = Effect.map(SharedTimeout.make(1000), (timeout) => {
-  const ended: Array<string> = []
-  return {
-    ended,
-    now: timeout.now,
-    watch: (name: string, lastActivity: () => number | null) => timeout.watch(lastActivity, () => void ended.push(name))
-  }
-})
+/** A timeout, and the names of the requests that it ended, in their order. */
+const timeoutOf = (ms: number) =>
+  Effect.map(SharedTimeout.make(ms), (timeout) => {
+    const ended: Array<string> = []
+    return {
+      ended,
+      now: timeout.now,
+      watch: (name: string, lastActivity: () => number | null) =>
+        timeout.watch(lastActivity, () => void ended.push(name))
+    }
+  })
+
+const oneSecond = timeoutOf(1000)
 
 describe("SharedTimeout", () => {
   it.effect("ends each request when nothing has happened in it for the whole time", () =>
@@ -124,33 +128,35 @@ describe("SharedTimeout", () => {
   it.effect("sleeps once for all requests, and not at all a second after the last one", () =>
     Effect.gen(function* () {
       const sleeps = Effect.map(TestClock.sleeps(), Chunk.size)
-      const { ended, watch } = yield* Effect.map(SharedTimeout.make(20_000), (timeout) => {
-        const names: Array<string> = []
-        return {
-          ended: names,
-          watch: (name: string, from: number) =>
-            timeout.watch(
-              () => from,
-              () => void names.push(name)
-            )
-        }
-      })
+      const { ended, watch } = yield* timeoutOf(20_000)
       const now = yield* Clock.currentTimeMillis
-      const stops = [watch("one", now), watch("another", now)]
+      const stops = [watch("one", () => now), watch("another", () => now)]
       expect(yield* sleeps).toBe(1)
       yield* TestClock.adjust("5 seconds")
       for (const stop of stops) stop()
-      const stop = watch("the next", now + 5000)
+      const stop = watch("the next", () => now + 5000)
       expect(yield* sleeps).toBe(1)
       stop()
       yield* TestClock.adjust("1 second")
       expect(yield* sleeps).toBe(0)
-      watch("the last", now + 6000)
+      watch("the last", () => now + 6000)
       yield* TestClock.adjust("19999 millis")
       expect(ended).toEqual([])
       yield* TestClock.adjust("1 millis")
       expect(ended).toEqual(["the last"])
       expect(yield* sleeps).toBe(0)
+    })
+  )
+
+  it.effect("ends later requests after a function of one has thrown", () =>
+    Effect.gen(function* () {
+      const { ended, watch } = yield* oneSecond
+      watch("faulty", () => {
+        throw new Error("no time")
+      })()
+      watch("next", () => 0)
+      yield* TestClock.adjust("1 second")
+      expect(ended).toEqual(["next"])
     })
   )
 })
