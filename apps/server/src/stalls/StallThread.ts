@@ -17,7 +17,7 @@ const lookMs = 50
 const lateMs = 1500
 
 let seen = 0
-let looked = Date.now()
+let looked = performance.now()
 /** When the counter was last seen to change. */
 let since = looked
 let frames: ReadonlyArray<StallFrame> | undefined
@@ -48,11 +48,11 @@ const look = (onFrames: (frames: ReadonlyArray<StallFrame>) => void): void => {
 }
 
 const check = (): void => {
-  const now = Date.now()
+  const now = performance.now()
   const isLate = now - looked > lateMs
   looked = now
   const count = Atomics.load(counter, 0)
-  const ms = now - since
+  const ms = Math.round(now - since)
   if (count !== seen || isLate) {
     if (frames !== undefined && count !== seen) parentPort?.postMessage({ ms, frames } satisfies StallMessage)
     seen = count
