@@ -10,7 +10,7 @@ import type { ApiServerRequests } from "./ApiRequests.ts"
 import type { ChatBurst, ChatBurstFigures, ChatLoadRequests, UpstreamRequests } from "./ChatRequests.ts"
 import * as Child from "./Child.ts"
 import type { ProcessFigures } from "./ProcessRequests.ts"
-import { serverSettings, youngGeneration } from "./Run.ts"
+import { serverFlags, serverSettings } from "./Run.ts"
 import { table } from "./Table.ts"
 import { type Line, quantile, verdictOf } from "./Verdict.ts"
 
@@ -114,7 +114,7 @@ const program = Effect.gen(function* () {
   const limit = yield* proxy.request("address")
   const svc = yield* Child.start<ApiServerRequests>("ApiServerProcess.ts", {
     built: true,
-    flags: [youngGeneration, ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])],
+    flags: [...serverFlags, ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])],
     env: {
       ...serverSettings(key),
       NODE_ENV: "production",

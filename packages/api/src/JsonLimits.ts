@@ -101,25 +101,24 @@ const boundaryBefore = (bytes: Uint8Array, end: number): number => {
  * Parses JSON from outside within the limits. Large text is read in steps, with {@link yieldThread} between them and
  * before the result is used.
  */
-export const readJson = (bytes: Uint8Array, encoding: keyof typeof decoders): Effect.Effect<unknown, UnusableJson> =>
-  Effect.gen(function* () {
-    const decoder = decoders[encoding]
-    const counter = new JsonCounter()
-    let text = ""
-    let from = byteOrderMark.equals(bytes.subarray(0, 3)) ? 3 : 0
-    while (from < bytes.length) {
-      const to = bytes.length - from <= pieceBytes ? bytes.length : boundaryBefore(bytes, from + pieceBytes)
-      const piece = bytes.subarray(from, to)
-      const excess = counter.excess(piece)
-      if (excess !== undefined) return yield* new UnusableJson({ excess })
-      text += yield* orNoJson(() => decoder.decode(piece))
-      from = to
-      if (bytes.length > pieceBytes) yield* yieldThread
-    }
-    const value = yield* orNoJson((): unknown => JSON.parse(text))
-    if (bytes.length > smallBytes) yield* yieldThread
-    return value
-  })
+export const readJson = Effect.fnUntraced(function* (bytes: Uint8Array, encoding: keyof typeof decoders) {
+  const decoder = decoders[encoding]
+  const counter = new JsonCounter()
+  let text = ""
+  let from = byteOrderMark.equals(bytes.subarray(0, 3)) ? 3 : 0
+  while (from < bytes.length) {
+    const to = bytes.length - from <= pieceBytes ? bytes.length : boundaryBefore(bytes, from + pieceBytes)
+    const piece = bytes.subarray(from, to)
+    const excess = counter.excess(piece)
+    if (excess !== undefined) return yield* new UnusableJson({ excess })
+    text += yield* orNoJson(() => decoder.decode(piece))
+    from = to
+    if (bytes.length > pieceBytes) yield* yieldThread
+  }
+  const value = yield* orNoJson((): unknown => JSON.parse(text))
+  if (bytes.length > smallBytes) yield* yieldThread
+  return value
+})
 
 const orNoJson = <A>(work: () => A): Effect.Effect<A, UnusableJson> =>
   Effect.try({ try: work, catch: () => new UnusableJson({ excess: undefined }) })

@@ -78,132 +78,139 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
       const timeLimit = yield* SharedTimeout.make(Duration.toMillis(longestTime))
 
       /** Begins to answer, until `stop`. Its fiber is started by hand: scopes and races take longer than it. */
-      const start = (prepared: PreparedRequest): Effect.Effect<RunningAnswer> =>
-        Effect.gen(function* () {
-          const self = yield* Effect.fiberId
-          const started = timeLimit.now()
-          const wake = Effect.unsafeMakeLatch()
-          let parts: Array<AnswerPart> = []
-          let end: Exit.Exit<AnswerEnd, Unavailable> | undefined
-          let modelId = ""
-          const endWith = (exit: Exit.Exit<ModelAnswer, Unavailable>): void => {
-            if (end !== undefined) return
-            if (Exit.isSuccess(exit)) modelId = exit.value.model.id
-            end = exit
-            wake.unsafeOpen()
-          }
-          const answer = yield* fork(
-            generate(models, prepared, {
-              onPart: (model, part) => {
-                if (end !== undefined) return
-                modelId = model.id
-                const last = parts.at(-1)
-                if (part._tag === "Text" && last?._tag === "Text") {
-                  parts[parts.length - 1] = { _tag: "Text", text: last.text + part.text }
-                } else parts.push(part)
-                wake.unsafeOpen()
-              },
-              onCut: (cut) => endWith(Exit.succeed(cut))
-            })
-          )
-          answer.addObserver(endWith)
-          const stopWatching = timeLimit.watch(
-            () => started,
-            () => endWith(Exit.fail(tookTooLong()))
-          )
-          return {
-            ready: wake.await,
-            take: () => {
-              const taken = parts
-              parts = []
-              if (end === undefined) wake.unsafeClose()
-              return taken
+      const start = Effect.fnUntraced(function* (prepared: PreparedRequest) {
+        const self = yield* Effect.fiberId
+        const started = timeLimit.now()
+        const wake = Effect.unsafeMakeLatch()
+        let parts: Array<AnswerPart> = []
+        let end: Exit.Exit<AnswerEnd, Unavailable> | undefined
+        let modelId = ""
+        const endWith = (exit: Exit.Exit<ModelAnswer, Unavailable>): void => {
+          if (end !== undefined) return
+          if (Exit.isSuccess(exit)) modelId = exit.value.model.id
+          end = exit
+          wake.unsafeOpen()
+        }
+        const answer = yield* fork(
+          generate(models, prepared, {
+            onPart: (model, part) => {
+              if (end !== undefined) return
+              modelId = model.id
+              const last = parts.at(-1)
+              if (part._tag === "Text" && last?._tag === "Text") {
+                parts[parts.length - 1] = { _tag: "Text", text: last.text + part.text }
+              } else parts.push(part)
+              wake.unsafeOpen()
             },
-            end: () => end,
-            modelId: () => modelId,
-            stop: Effect.sync(() => {
-              stopWatching()
-              answer.unsafeInterruptAsFork(self)
-            })
-          }
-        })
+            onCut: (cut) => endWith(Exit.succeed(cut))
+          })
+        )
+        answer.addObserver(endWith)
+        const stopWatching = timeLimit.watch(
+          () => started,
+          () => endWith(Exit.fail(tookTooLong()))
+        )
+        const running: RunningAnswer = {
+          ready: wake.await,
+          take: () => {
+            const taken = parts
+            parts = []
+            if (end === undefined) wake.unsafeClose()
+            return taken
+          },
+          end: () => end,
+          modelId: () => modelId,
+          stop: Effect.sync(() => {
+            stopWatching()
+            answer.unsafeInterruptAsFork(self)
+          })
+        }
+        return running
+      })
 
       /** Sends parts as they come. A slow client gets longer texts: what waits for it is one answer at the most. */
-      const sendAll = (
+      const sendAll = Effect.fnUntraced(function* (
         answer: RunningAnswer,
         events: CompletionEvents,
         writer: BodyWriter,
         finish: Effect.Effect<void>
-      ) =>
-        Effect.gen(function* () {
-          // Texts of up to `unwaited` characters are sent without waiting, unless the client is behind: the wait takes longer.
-          const isLittle = (text: string): boolean => text.length <= unwaited && !writer.isBehind()
-          let text = events.begin()
-          while (true) {
-            yield* answer.ready
-            // Read before the parts: those of an answer that has ended are complete.
-            const end = answer.end()
-            for (const part of answer.take()) text += events.part(part)
-            if (end !== undefined) {
-              // Other servers may be late to know that the answer has ended: only its last events wait for them.
-              if (text !== "" && isLittle(text)) {
-                writer.push(text)
-                text = ""
-              }
-              yield* finish
-              text += Exit.match(end, {
-                onSuccess: (value) => events.end(value),
-                onFailure: (cause) =>
-                  events.failure(toChatErrorBody(Option.getOrElse(Cause.failureOption(cause), () => new Unavailable())))
-              })
+      ) {
+        // Texts of up to `unwaited` characters are sent without waiting, unless the client is behind: the wait takes longer.
+        const isLittle = (text: string): boolean => text.length <= unwaited && !writer.isBehind()
+        let text = events.begin()
+        while (true) {
+          yield* answer.ready
+          // Read before the parts: those of an answer that has ended are complete.
+          const end = answer.end()
+          for (const part of answer.take()) text += events.part(part)
+          if (end !== undefined) {
+            // Other servers may be late to know that the answer has ended: only its last events wait for them.
+            if (text !== "" && isLittle(text)) {
+              writer.push(text)
+              text = ""
             }
-            if (isLittle(text)) writer.push(text)
-            else {
-              yield* Effect.timeoutFail(writer.write(text), {
-                duration: slowestRead,
-                onTimeout: () => new ClientStalled()
-              })
-            }
-            if (end !== undefined) return
-            text = ""
+            yield* finish
+            text += Exit.match(end, {
+              onSuccess: (value) => events.end(value),
+              onFailure: (cause) =>
+                events.failure(toChatErrorBody(Option.getOrElse(Cause.failureOption(cause), () => new Unavailable())))
+            })
           }
-        })
+          if (isLittle(text)) writer.push(text)
+          else {
+            yield* Effect.timeoutFail(writer.write(text), {
+              duration: slowestRead,
+              onTimeout: () => new ClientStalled()
+            })
+          }
+          if (end !== undefined) return
+          text = ""
+        }
+      })
+
+      /** Answers with what a model says. */
+      const respond = Effect.fnUntraced(function* (
+        answer: RunningAnswer,
+        id: string,
+        prepared: PreparedRequest,
+        stream: Stream,
+        finish: Effect.Effect<void>
+      ) {
+        const created = yield* Clock.currentTimeMillis
+        yield* answer.ready
+        // Nothing was sent yet: a failure is answered with its status.
+        const early = answer.end()
+        if (early !== undefined && Exit.isFailure(early)) yield* Effect.zipRight(finish, early)
+        if (prepared.stream) {
+          const events = new CompletionEvents(headOf(id, created, answer.modelId()), prepared.includeUsage)
+          return yield* stream.send((writer) => sendAll(answer, events, writer, finish))
+        }
+        const parts: Array<AnswerPart> = []
+        while (true) {
+          yield* answer.ready
+          const end = answer.end()
+          parts.push(...answer.take())
+          if (end === undefined) continue
+          yield* finish
+          return completionOf(headOf(id, created, answer.modelId()), parts, yield* end)
+        }
+      })
 
       const answerTo = (id: string, prepared: PreparedRequest, stream: Stream, finish: Effect.Effect<void>) =>
         Effect.acquireUseRelease(
           start(prepared),
-          (answer) =>
-            Effect.gen(function* () {
-              const created = yield* Clock.currentTimeMillis
-              yield* answer.ready
-              // Nothing was sent yet: a failure is answered with its status.
-              const early = answer.end()
-              if (early !== undefined && Exit.isFailure(early)) yield* Effect.zipRight(finish, early)
-              if (prepared.stream) {
-                const events = new CompletionEvents(headOf(id, created, answer.modelId()), prepared.includeUsage)
-                return yield* stream.send((writer) => sendAll(answer, events, writer, finish))
-              }
-              const parts: Array<AnswerPart> = []
-              while (true) {
-                yield* answer.ready
-                const end = answer.end()
-                parts.push(...answer.take())
-                if (end === undefined) continue
-                yield* finish
-                return completionOf(headOf(id, created, answer.modelId()), parts, yield* end)
-              }
-            }),
+          (answer) => respond(answer, id, prepared, stream, finish),
           ({ stop }) => stop
         )
 
       return {
         isAvailable: models.length > 0,
         complete: (org, body, stream) =>
-          Effect.gen(function* () {
-            const id = yield* newChatCompletionId
-            const prepared = yield* prepare(id, body)
-            return yield* limits.within(org, id)(({ finish }) => answerTo(id, prepared, stream, finish))
-          })
+          Effect.flatMap(newChatCompletionId, (id) =>
+            Effect.flatMap(prepare(id, body), (prepared) =>
+              limits.within(org, id)(({ finish }) => answerTo(id, prepared, stream, finish))
+            )
+          )
       }
     })
   )

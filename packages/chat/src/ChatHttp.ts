@@ -16,10 +16,9 @@ export const ChatHttp: Layer.Layer<never, never, Chat | Handlers.HandlerRegistry
   "chat",
   Effect.map(Chat, (chat) => ({
     complete: ({ payload }) =>
-      Effect.gen(function* () {
-        const { org } = yield* CurrentPrincipal
-        return yield* chat.complete(org, payload, yield* EventStream)
-      }),
+      Effect.flatMap(CurrentPrincipal, ({ org }) =>
+        Effect.flatMap(EventStream, (stream) => chat.complete(org, payload, stream))
+      ),
     models: () => Effect.succeed({ object: "list" as const, data: chat.isAvailable ? [model] : [] }),
     model: ({ path }) =>
       path.model === chatModel && chat.isAvailable ? Effect.succeed(model) : Effect.fail(new ModelNotFound())

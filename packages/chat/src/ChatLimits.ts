@@ -3,7 +3,7 @@ import type { Principal } from "@svc/api/Principal"
 import { RateLimits } from "@svc/auth/RateLimits"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Clock, Context, Effect, Layer } from "effect"
-import { ChatSlots } from "./ChatSlots.ts"
+import { ChatSlots, type SlotUse } from "./ChatSlots.ts"
 
 /** Seconds after which a client may try again when too many completions run: one may have ended by then. */
 const retryAfter = 1
@@ -70,12 +70,20 @@ export class ChatLimits extends Context.Tag("@svc/chat/ChatLimits")<
         else running.delete(id)
       }
 
+      const admit = Effect.fnUntraced(function* (org: Org, take: SlotUse["take"]) {
+        const bucket = `chat:${org.id}`
+        const { chatPerMinute } = tiers.of(org.tier)
+        const allowance = rates.peek(bucket, chatPerMinute, yield* Clock.currentTimeMillis)
+        if (!allowance.admitted) return yield* tooOften(org.tier, allowance.resetIn)
+        if (!(yield* take)) return yield* tooMany(org.tier)
+        const { admitted, resetIn } = rates.consume(bucket, chatPerMinute, yield* Clock.currentTimeMillis)
+        if (!admitted) return yield* tooOften(org.tier, resetIn)
+      })
+
       const within =
         (org: Org, id: string) =>
         <A, E, R>(completion: (counted: Counted) => Effect.Effect<A, E, R>) => {
-          const bucket = `chat:${org.id}`
-          const { chatConcurrent, chatPerMinute } = tiers.of(org.tier)
-          const slot = slots.of(org.id, chatConcurrent, id)
+          const slot = slots.of(org.id, tiers.of(org.tier).chatConcurrent, id)
           let given: Effect.Effect<void> | undefined
           const free = Effect.suspend(() => {
             if (given !== undefined) return Effect.succeed(given)
@@ -84,16 +92,9 @@ export class ChatLimits extends Context.Tag("@svc/chat/ChatLimits")<
             return Effect.tap(slot.giveBack, (known) => Effect.sync(() => (given = known)))
           })
           const finish = Effect.flatten(Effect.uninterruptible(free))
-          const admitted = Effect.gen(function* () {
-            const allowance = rates.peek(bucket, chatPerMinute, yield* Clock.currentTimeMillis)
-            if (!allowance.admitted) return yield* tooOften(org.tier, allowance.resetIn)
-            if (!(yield* slot.take)) return yield* tooMany(org.tier)
-            const { admitted, resetIn } = rates.consume(bucket, chatPerMinute, yield* Clock.currentTimeMillis)
-            if (!admitted) return yield* tooOften(org.tier, resetIn)
-          })
           return Effect.acquireUseRelease(
             takeOwn(org),
-            () => Effect.zipRight(admitted, completion({ finish })),
+            () => Effect.zipRight(admit(org, slot.take), completion({ finish })),
             () => free
           )
         }

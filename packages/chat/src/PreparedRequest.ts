@@ -165,33 +165,30 @@ const schemaOf = ({ response_format }: ChatRequest): ModelRequest["responseSchem
 }
 
 /** Reads a request; `id` is that of the completion. Names the parameter that is wrong or not supported. */
-export const prepare = (
-  id: string,
-  body: ChatRequest
-): Effect.Effect<PreparedRequest, UnsupportedModel | ValidationError> =>
-  Effect.gen(function* () {
-    if (body.model !== chatModel) return yield* new UnsupportedModel()
-    yield* checkSupported(body)
-    const messages = yield* messagesOf(body.messages)
-    const { toolChoice, tools } = yield* toolsOf(body)
-    const responseSchema = schemaOf(body)
-    const maxOutputTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined
-    const stop = body.stop ?? []
-    return {
-      request: {
-        callId: id,
-        messages,
-        tools,
-        variables: {},
-        ...(toolChoice === "required" && { toolChoice }),
-        ...(typeof body.temperature === "number" && { temperature: body.temperature }),
-        ...(typeof body.top_p === "number" && { topP: body.top_p }),
-        ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-        ...(responseSchema !== undefined && { responseSchema })
-      },
-      stop: typeof stop === "string" ? [stop] : stop,
-      parallelToolCalls: body.parallel_tool_calls !== false,
-      stream: body.stream === true,
-      includeUsage: body.stream === true && body.stream_options?.include_usage === true
-    }
-  })
+export const prepare = Effect.fnUntraced(function* (id: string, body: ChatRequest) {
+  if (body.model !== chatModel) return yield* new UnsupportedModel()
+  yield* checkSupported(body)
+  const messages = yield* messagesOf(body.messages)
+  const { toolChoice, tools } = yield* toolsOf(body)
+  const responseSchema = schemaOf(body)
+  const maxOutputTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined
+  const stop = body.stop ?? []
+  const prepared: PreparedRequest = {
+    request: {
+      callId: id,
+      messages,
+      tools,
+      variables: {},
+      ...(toolChoice === "required" && { toolChoice }),
+      ...(typeof body.temperature === "number" && { temperature: body.temperature }),
+      ...(typeof body.top_p === "number" && { topP: body.top_p }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(responseSchema !== undefined && { responseSchema })
+    },
+    stop: typeof stop === "string" ? [stop] : stop,
+    parallelToolCalls: body.parallel_tool_calls !== false,
+    stream: body.stream === true,
+    includeUsage: body.stream === true && body.stream_options?.include_usage === true
+  }
+  return prepared
+})

@@ -6,7 +6,7 @@ interface Watched {
   readonly lastActivity: () => number | null
   readonly onTimeout: () => void
   /** Ends the watch; a second time it does nothing. */
-  stop: () => void
+  readonly stop: () => void
   isOver: boolean
 }
 
@@ -80,12 +80,16 @@ export const make = (ms: number): Effect.Effect<SharedTimeout> =>
       ms,
       now,
       watch: (lastActivity, onTimeout) => {
-        const one: Watched = { lastActivity, onTimeout, stop: () => {}, isOver: false }
-        const remove = watched.add(one)
-        one.stop = () => {
-          one.isOver = true
-          remove()
+        const one: Watched = {
+          lastActivity,
+          onTimeout,
+          stop: () => {
+            one.isOver = true
+            remove()
+          },
+          isOver: false
         }
+        const remove = watched.add(one)
         if (!hasFiber) begin()
         return one.stop
       }

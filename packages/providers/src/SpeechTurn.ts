@@ -9,62 +9,62 @@ export type TextRequest = SpeechRequest & { readonly text: string }
  * one after the other, with a sink that counts from the beginning of that piece. It completes when all audio of the
  * piece was written, which aligns the end of the piece, and is interrupted when the turn is cancelled.
  */
-export const byText =
-  (synthesize: (request: TextRequest) => Effect.Effect<void, TextToSpeechError>) =>
-  (request: SpeechRequest): Effect.Effect<SpeechTurn, never, Scope.Scope> =>
-    Effect.gen(function* () {
-      const { sink } = request
-      const texts: Array<string> = []
-      let isEnded = false
-      const changed = Effect.unsafeMakeLatch()
-      /** Characters and samples of the pieces before the current one. */
-      let characters = 0
-      let samples = 0
-      const done = yield* Deferred.make<void, TextToSpeechError>()
+export const byText = (
+  synthesize: (request: TextRequest) => Effect.Effect<void, TextToSpeechError>
+): ((request: SpeechRequest) => Effect.Effect<SpeechTurn, never, Scope.Scope>) =>
+  Effect.fnUntraced(function* (request) {
+    const { sink } = request
+    const texts: Array<string> = []
+    let isEnded = false
+    const changed = Effect.unsafeMakeLatch()
+    /** Characters and samples of the pieces before the current one. */
+    let characters = 0
+    let samples = 0
+    const done = yield* Deferred.make<void, TextToSpeechError>()
 
-      const piece = (text: string) => {
-        const [charactersBefore, samplesBefore] = [characters, samples]
-        let aligned = 0
-        const ofPiece: AudioSink = {
-          write: (written) => {
-            samples += written.length
-            return sink.write(written)
-          },
-          align: (count, atSample) => {
-            aligned = count
-            sink.align(charactersBefore + count, samplesBefore + atSample)
-          },
-          drained: sink.drained
-        }
-        return Effect.zipRight(
-          Effect.suspend(() => synthesize({ ...request, text, sink: ofPiece })),
-          Effect.sync(() => {
-            characters += text.length
-            // So that the pieces are told apart, also with a provider that does not align.
-            if (aligned < text.length && samples > samplesBefore) sink.align(characters, samples)
-          })
-        )
-      }
-      const speak: Effect.Effect<void, TextToSpeechError> = Effect.suspend(() => {
-        const next = texts.shift()
-        if (next !== undefined) return Effect.zipRight(piece(next), speak)
-        if (isEnded) return Effect.void
-        changed.unsafeClose()
-        return Effect.zipRight(changed.await, speak)
-      })
-      yield* Effect.forkScoped(Deferred.complete(done, speak))
-      return {
-        say: (text) => {
-          texts.push(text)
-          changed.unsafeOpen()
+    const piece = (text: string) => {
+      const [charactersBefore, samplesBefore] = [characters, samples]
+      let aligned = 0
+      const ofPiece: AudioSink = {
+        write: (written) => {
+          samples += written.length
+          return sink.write(written)
         },
-        end: () => {
-          isEnded = true
-          changed.unsafeOpen()
+        align: (count, atSample) => {
+          aligned = count
+          sink.align(charactersBefore + count, samplesBefore + atSample)
         },
-        done: Deferred.await(done)
+        drained: sink.drained
       }
+      return Effect.zipRight(
+        Effect.suspend(() => synthesize({ ...request, text, sink: ofPiece })),
+        Effect.sync(() => {
+          characters += text.length
+          // So that the pieces are told apart, also with a provider that does not align.
+          if (aligned < text.length && samples > samplesBefore) sink.align(characters, samples)
+        })
+      )
+    }
+    const speak: Effect.Effect<void, TextToSpeechError> = Effect.suspend(() => {
+      const next = texts.shift()
+      if (next !== undefined) return Effect.zipRight(piece(next), speak)
+      if (isEnded) return Effect.void
+      changed.unsafeClose()
+      return Effect.zipRight(changed.await, speak)
     })
+    yield* Effect.forkScoped(Deferred.complete(done, speak))
+    return {
+      say: (text) => {
+        texts.push(text)
+        changed.unsafeOpen()
+      },
+      end: () => {
+        isEnded = true
+        changed.unsafeOpen()
+      },
+      done: Deferred.await(done)
+    }
+  })
 
 /** A text in parts of at most `longest` UTF-16 units, cut after a space where there is one. */
 export const textParts = (text: string, longest: number): ReadonlyArray<string> => {
@@ -80,10 +80,12 @@ export const speakText = (
   { text, ...request }: TextRequest
 ): Effect.Effect<void, TextToSpeechError> =>
   Effect.scoped(
-    Effect.gen(function* () {
-      const turn = yield* provider.open(request)
-      turn.say(text)
-      turn.end()
-      yield* turn.done
-    })
+    Effect.flatMap(
+      Effect.suspend(() => provider.open(request)),
+      (turn) => {
+        turn.say(text)
+        turn.end()
+        return turn.done
+      }
+    )
   )

@@ -120,7 +120,7 @@ export const ScriptedModel: Layer.Layer<LanguageModel, never, CallRealism> = Lay
           realism.set(callId, Either.isRight(read) ? read.right.providers : undefined)
           return Either.isLeft(read) ? fail(read.left) : Effect.void
         }),
-      generate: Effect.fn("ScriptedModel.generate")(function* (request, onDelta) {
+      generate: Effect.fnUntraced(function* (request, onDelta) {
         const read = scriptIn(promptOf(request))
         if (Either.isLeft(read)) return yield* fail(read.left)
         const script = read.right

@@ -23,7 +23,7 @@ export const SimulatedSpeechToText: Layer.Layer<SpeechToText, never, CallRealism
       id: "simulated",
       capabilities: { languages, endpointing: "provider", sampleRates, keyterms: true },
       health: Effect.succeed(healthy),
-      open: Effect.fn("SimulatedSpeechToText.open")(function* (options) {
+      open: Effect.fnUntraced(function* (options) {
         const { callId, sampleRate } = options
         const record = ({ keyterms = options.keyterms, language = options.language }: SpeechToTextChange) =>
           requests.record(callId, { stt: { language, format: options.format, keyterms } })

@@ -44,41 +44,40 @@ export const batchStore: Effect.Effect<
   const serverRequests = yield* ServerRequestsRepo
 
   /** The batch without calls that have ended: another node considered this one dead and has settled them. */
-  const fenced = (batch: LiveCallBatch): Effect.Effect<LiveCallBatch, SqlError.SqlError> =>
-    Effect.gen(function* () {
-      const ids = [...new Set([...batch.rows, ...batch.answered].map((one) => one.call_id))]
-      const publicIds = [...new Set(batch.events.map((event) => event.call_id))]
-      // Settling a dead node's calls updates the node's row first, so it is either committed or waits for this lock.
-      yield* sql`
-        select 1 from nodes where id in (
-          select node_id from calls where id = any(${ids}::bigint[]) or public_id = any(${publicIds}::text[])
-        ) order by id for share`
-      const ended = yield* sql<{ readonly id: number; readonly public_id: string }>`
-        select id, public_id from calls
-        where (id = any(${ids}::bigint[]) or public_id = any(${publicIds}::text[])) and ended_at is not null`
-      if (ended.length === 0) return batch
-      const endedIds = new Set(ended.map((call) => call.id))
-      const endedPublicIds = new Set<string | null>(ended.map((call) => call.public_id))
-      return {
-        rows: batch.rows.filter((row) => !endedIds.has(row.call_id)),
-        answered: batch.answered.filter((call) => !endedIds.has(call.call_id)),
-        events: batch.events.filter((event) => !endedPublicIds.has(event.call_id)),
-        serverRequests: batch.serverRequests
-      }
-    })
+  const fenced = Effect.fnUntraced(function* (batch: LiveCallBatch) {
+    const ids = [...new Set([...batch.rows, ...batch.answered].map((one) => one.call_id))]
+    const publicIds = [...new Set(batch.events.map((event) => event.call_id))]
+    // Settling a dead node's calls updates the node's row first, so it is either committed or waits for this lock.
+    yield* sql`
+      select 1 from nodes where id in (
+        select node_id from calls where id = any(${ids}::bigint[]) or public_id = any(${publicIds}::text[])
+      ) order by id for share`
+    const ended = yield* sql<{ readonly id: number; readonly public_id: string }>`
+      select id, public_id from calls
+      where (id = any(${ids}::bigint[]) or public_id = any(${publicIds}::text[])) and ended_at is not null`
+    if (ended.length === 0) return batch
+    const endedIds = new Set(ended.map((call) => call.id))
+    const endedPublicIds = new Set<string | null>(ended.map((call) => call.public_id))
+    return {
+      rows: batch.rows.filter((row) => !endedIds.has(row.call_id)),
+      answered: batch.answered.filter((call) => !endedIds.has(call.call_id)),
+      events: batch.events.filter((event) => !endedPublicIds.has(event.call_id)),
+      serverRequests: batch.serverRequests
+    }
+  })
 
+  const insertAll = Effect.fnUntraced(function* (batch: LiveCallBatch) {
+    const live = yield* fenced(batch)
+    yield* journal.insert(live.rows)
+    yield* serverRequests.insert(live.serverRequests)
+    yield* Effect.forEach(live.answered, calls.markAnswered, { discard: true })
+    yield* outbox.appendAll(live.events)
+  })
   const storeOnce = (batch: LiveCallBatch): Effect.Effect<void, NotStored> =>
-    sql
-      .withTransaction(
-        Effect.gen(function* () {
-          const live = yield* fenced(batch)
-          yield* journal.insert(live.rows)
-          yield* serverRequests.insert(live.serverRequests)
-          yield* Effect.forEach(live.answered, calls.markAnswered, { discard: true })
-          yield* outbox.appendAll(live.events)
-        })
-      )
-      .pipe(Effect.catchAllCause((cause) => new NotStored({ cause: Cause.squash(cause) })))
+    Effect.catchAllCause(
+      sql.withTransaction(insertAll(batch)),
+      (cause) => new NotStored({ cause: Cause.squash(cause) })
+    )
 
   /** Stores each entry in its own transaction, so that one that the database refuses does not block the others. */
   const storeEach = (batch: LiveCallBatch): Effect.Effect<void, NotStored> =>

@@ -172,14 +172,16 @@ export const make = (options: {
           const rest = splitter.rest(cut !== undefined)
           if (rest !== null) sentence(rest)
         }
-        const flush = Effect.gen(function* () {
+        const flush = Effect.suspend(() => {
           for (const piece of splitter.push(thoughts.end())) sentence(piece)
           endSentence()
-          if (waiting.length === 0) return
-          const prepared: Array<ModelToolCall> = []
-          for (const each of waiting)
-            prepared.push({ ...each, arguments: yield* preparedPart(each.arguments, argumentsLevel) })
-          output.emit((turn) => listener.onToolCalls(turn, prepared))
+          if (waiting.length === 0) return Effect.void
+          return Effect.map(
+            Effect.forEach(waiting, (call) =>
+              Effect.map(preparedPart(call.arguments, argumentsLevel), (args) => ({ ...call, arguments: args }))
+            ),
+            (prepared) => output.emit((turn) => listener.onToolCalls(turn, prepared))
+          )
         })
         const request = {
           callId: options.callId,

@@ -229,21 +229,24 @@ export const make = (options: {
           else turn.say(piece)
         }
         const synthesis = Effect.scoped(
-          Effect.gen(function* () {
-            const opened = yield* provider.open(request)
-            turn = opened
-            for (const piece of pieces) opened.say(piece)
-            if (speech.isEnded) opened.end()
-            yield* opened.done
-          })
+          Effect.flatMap(
+            Effect.suspend(() => provider.open(request)),
+            (opened) => {
+              turn = opened
+              for (const piece of pieces) opened.say(piece)
+              if (speech.isEnded) opened.end()
+              return opened.done
+            }
+          )
         )
         for (const command of speech.texts) say(command)
         speech.onText = say
-        speech.onEnd = () => {
+        const onEnd = (): void => {
           expect()
           media.endText()
           turn?.end()
         }
+        speech.onEnd = onEnd
         const known =
           first.turn === undefined
             ? cache?.speak(provider, { ...request, text: first.text }, (source) => {

@@ -78,7 +78,7 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
         }
       }
       const work = (running: RequestState) =>
-        Effect.gen(function* () {
+        Effect.suspend(() => {
           state = running
           const { active, sink } = fencedSink(
             {
@@ -94,13 +94,14 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
           )
           said = active
           active()
-          const opened = yield* speech.open({ ...request, sink })
-          const problem = problemOf(speechTurn, opened)
-          if (problem !== undefined) return yield* failed(`opened something invalid: ${problem}`)
-          turn = opened
-          for (const text of waiting.splice(0)) use((opened) => opened.say(text))
-          if (isEnded) use((opened) => opened.end())
-          yield* opened.done
+          return Effect.flatMap(speech.open({ ...request, sink }), (opened) => {
+            const problem = problemOf(speechTurn, opened)
+            if (problem !== undefined) return failed(`opened something invalid: ${problem}`)
+            turn = opened
+            for (const text of waiting.splice(0)) use((opened) => opened.say(text))
+            if (isEnded) use((opened) => opened.end())
+            return opened.done
+          })
         }).pipe(Effect.scoped)
       const done = Deferred.unsafeMake<void, TextToSpeechError>(FiberId.none)
       const giveUp = startRequest(circuit, failed, { timeout, reason: "wrote no audio" }, work, runtime, (exit) =>

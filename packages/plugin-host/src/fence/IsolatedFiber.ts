@@ -39,19 +39,15 @@ export const runIsolated = <A, E extends TypedError>(
   onLateValue?: (value: A) => void
 ): Effect.Effect<A, E> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function* () {
-      const self = yield* Effect.fiberId
-      const fiber = yield* Effect.forkDaemon(Effect.interruptible(Effect.suspend(run)))
-      const exit = yield* restore(Fiber.await(fiber)).pipe(
-        Effect.onInterrupt(() =>
-          Effect.suspend(() => {
-            if (onLateValue !== undefined) {
-              fiber.addObserver((exit) => Exit.isSuccess(exit) && onLateValue(exit.value))
-            }
-            return Fiber.interruptAsFork(fiber, self)
-          })
-        )
+    Effect.flatMap(Effect.forkDaemon(Effect.interruptible(Effect.suspend(run))), (fiber) =>
+      restore(Fiber.await(fiber)).pipe(
+        Effect.onInterrupt(() => {
+          if (onLateValue !== undefined) {
+            fiber.addObserver((exit) => Exit.isSuccess(exit) && onLateValue(exit.value))
+          }
+          return Effect.fiberIdWith((self) => Fiber.interruptAsFork(fiber, self))
+        }),
+        Effect.flatMap((exit) => settled(exit, onCrash))
       )
-      return yield* settled(exit, onCrash)
-    })
+    )
   )

@@ -94,9 +94,10 @@ export class TranscriptEvents implements ToneListener {
       if (!isMissed) this.#options.emit({ _tag: "Final", text, confidence: confidence[outcome] })
     }
     let isKept = false
-    this.#keepTurn = () => {
+    const keepTurn = (): void => {
       isKept = true
     }
+    this.#keepTurn = keepTurn
     this.#later(wait, () => {
       if (late_final_ms === 0) final()
       if (!isKept) this.#endTurn()
