@@ -8,6 +8,7 @@ import { CallLinksRepo } from "../links/CallLinksRepo.ts"
 import { type CallOwner, CallsRepo } from "../record/CallsRepo.ts"
 import { Settlement } from "../record/Settlement.ts"
 import { countAdmitted, countRejected, type RejectionReason } from "./CallMetrics.ts"
+import { inOrder } from "./InOrder.ts"
 
 /** An inbound call to one of our numbers, or through a call link. */
 export interface ArrivedCall {
@@ -104,7 +105,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
       const links = yield* CallLinksRepo
       const settlement = yield* Settlement
       const sql = yield* SqlClient.SqlClient
-      const inOrder = (yield* Effect.makeSemaphore(mostAtOnce)).withPermits(1)
+      const admitInOrder = inOrder(mostAtOnce)
 
       const record = ({ incoming, link, node_id, org_id, project_id, telephony, to, ...call }: ArrivedCall) =>
         Effect.gen(function* () {
@@ -178,7 +179,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
 
       return {
         admitOutbound: Effect.fn("CallAdmission.admitOutbound")((call) =>
-          inOrder(sql.withTransaction(recordOutbound(call))).pipe(
+          admitInOrder(sql.withTransaction(recordOutbound(call))).pipe(
             Effect.orDie,
             Effect.tap((made) =>
               Effect.sync(() =>
@@ -189,7 +190,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
         ),
         admit: Effect.fn("CallAdmission.admit")(function* (call) {
           // One transaction: a slot without a record would never be released, and a rejected call would never end.
-          const made = yield* inOrder(sql.withTransaction(record(call))).pipe(
+          const made = yield* admitInOrder(sql.withTransaction(record(call))).pipe(
             Effect.catchTag("ClosedLink", () => Effect.succeed(closedLink)),
             Effect.orDie
           )

@@ -21,6 +21,7 @@ import { phoneServices } from "../session/PhoneServices.ts"
 import * as PhoneSession from "../session/PhoneSession.ts"
 import type { SpeechCache } from "../speech/SpeechCache.ts"
 import type { CallDirection } from "./CallMetrics.ts"
+import { inOrder } from "./InOrder.ts"
 
 /** A call that is live in this process. */
 export interface LiveCall {
@@ -108,7 +109,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
       const reachable = yield* OutboundNumbers
       const live = new Map<string, LiveCall>()
       let draining = false
-      const inOrder = (yield* Effect.makeSemaphore(mostSettled)).withPermits(1)
+      const settleInOrder = inOrder(mostSettled)
 
       const calls = yield* FiberSet.make<void>()
       const background = yield* withoutServices(FiberSet.runtime(yield* FiberSet.make<void>())<never>())
@@ -197,7 +198,10 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
           if (finished !== undefined) {
             const recorded =
               recording === undefined ? undefined : { seconds: recording.seconds(), writer: owner.node_id }
-            yield* Effect.zipRight(journal.flush, persistently(inOrder(settlement.settle(owner, finished, recorded))))
+            yield* Effect.zipRight(
+              journal.flush,
+              persistently(settleInOrder(settlement.settle(owner, finished, recorded)))
+            )
           }
           live.delete(owner.public_id)
           yield* Deferred.succeed(settled, undefined)
