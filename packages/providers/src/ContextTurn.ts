@@ -25,28 +25,28 @@ const silence = Duration.seconds(8)
  * while the model still writes, and once more when its connection was lost before it gave any audio. A turn without text
  * ends without audio.
  */
-export const contextTurn = (
+export const contextTurn: (
   request: SpeechRequest,
   begin: (
     audio: StreamedAudio.StreamedAudio
   ) => Effect.Effect<SpeechContext, RequestFailed | ConnectionLost, Scope.Scope>
-): Effect.Effect<SpeechTurn, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const clock = yield* Clock.clockWith(Effect.succeed)
-    const now = () => monotonicMillis(clock)
-    const texts: Array<string> = []
-    let characters = 0
-    let isEnded = false
-    let hasText = false
-    let saidAt = 0
-    let [heard, heardAt, heardWhenSaid] = [0, 0, 0]
-    const changed = Effect.unsafeMakeLatch()
-    const emptied = yield* Deferred.make<void>()
-    const done = yield* Deferred.make<void, TextToSpeechError>()
-    const audio = yield* StreamedAudio.make(request.sink)
+) => Effect.Effect<SpeechTurn, never, Scope.Scope> = Effect.fnUntraced(function* (request, begin) {
+  const clock = yield* Clock.clockWith(Effect.succeed)
+  const now = () => monotonicMillis(clock)
+  const texts: Array<string> = []
+  let characters = 0
+  let isEnded = false
+  let hasText = false
+  let saidAt = 0
+  let [heard, heardAt, heardWhenSaid] = [0, 0, 0]
+  const changed = Effect.unsafeMakeLatch()
+  const emptied = yield* Deferred.make<void>()
+  const done = yield* Deferred.make<void, TextToSpeechError>()
+  const audio = yield* StreamedAudio.make(request.sink)
 
-    const attempt = Effect.gen(function* () {
-      const context = yield* begin(audio)
+  const attempt = Effect.flatMap(
+    Effect.suspend(() => begin(audio)),
+    (context) => {
       let at = 0
       const feed: Effect.Effect<never> = Effect.suspend(() => {
         for (; at < texts.length; at++) context.say(texts[at] ?? "")
@@ -57,48 +57,49 @@ export const contextTurn = (
         changed.unsafeClose()
         return Effect.zipRight(changed.await, feed)
       })
-      yield* Effect.raceFirst(feed, context.finished)
-    }).pipe(
-      Effect.scoped,
-      Effect.retry({ times: 1, while: ({ _tag }) => _tag === "ConnectionLost" && audio.pushed() === 0 })
-    )
-    const silent: Effect.Effect<never, TextToSpeechError> = Effect.suspend(() => {
-      if (audio.pushed() !== heard) [heard, heardAt] = [audio.pushed(), now()]
-      const isDue = hasText && (isEnded || heard === heardWhenSaid)
-      const left = isDue ? Math.max(saidAt, heardAt) + Duration.toMillis(silence) - now() : Duration.toMillis(silence)
-      return left > 0
-        ? Effect.zipRight(Effect.sleep(Duration.millis(Math.ceil(left))), silent)
-        : new TextToSpeechError({ reason: `the vendor gave no audio for ${Duration.format(silence)}`, retryable: true })
-    })
-    const failed = (failure: RequestFailed | ConnectionLost) =>
-      new TextToSpeechError({
-        reason: failure.reason,
-        retryable: failure._tag === "ConnectionLost" || failure.retryable
-      })
-    const spoken = Effect.raceFirst(Effect.mapError(attempt, failed), Effect.raceFirst(silent, Deferred.await(emptied)))
-    yield* spoken.pipe(
-      Effect.tapErrorCause(() => Effect.sync(audio.stop)),
-      Effect.zipRight(Effect.suspend(() => audio.finish(characters))),
-      (work) => Deferred.complete(done, work),
-      Effect.forkScoped
-    )
-    // Before the fiber ends, which may take a moment.
-    yield* Effect.addFinalizer(() => Effect.sync(audio.stop))
-    return {
-      say: (text) => {
-        texts.push(text)
-        // White space is not spoken.
-        if (text.trim() !== "") [hasText, saidAt, heardWhenSaid] = [true, now(), audio.pushed()]
-        characters += text.length
-        changed.unsafeOpen()
-      },
-      end: () => {
-        if (isEnded) return
-        isEnded = true
-        saidAt = now()
-        if (!hasText) Deferred.unsafeDone(emptied, Effect.void)
-        changed.unsafeOpen()
-      },
-      done: Deferred.await(done)
+      return Effect.raceFirst(feed, context.finished)
     }
+  ).pipe(
+    Effect.scoped,
+    Effect.retry({ times: 1, while: ({ _tag }) => _tag === "ConnectionLost" && audio.pushed() === 0 })
+  )
+  const silent: Effect.Effect<never, TextToSpeechError> = Effect.suspend(() => {
+    if (audio.pushed() !== heard) [heard, heardAt] = [audio.pushed(), now()]
+    const isDue = hasText && (isEnded || heard === heardWhenSaid)
+    const left = isDue ? Math.max(saidAt, heardAt) + Duration.toMillis(silence) - now() : Duration.toMillis(silence)
+    return left > 0
+      ? Effect.zipRight(Effect.sleep(Duration.millis(Math.ceil(left))), silent)
+      : new TextToSpeechError({ reason: `the vendor gave no audio for ${Duration.format(silence)}`, retryable: true })
   })
+  const failed = (failure: RequestFailed | ConnectionLost) =>
+    new TextToSpeechError({
+      reason: failure.reason,
+      retryable: failure._tag === "ConnectionLost" || failure.retryable
+    })
+  const spoken = Effect.raceFirst(Effect.mapError(attempt, failed), Effect.raceFirst(silent, Deferred.await(emptied)))
+  yield* spoken.pipe(
+    Effect.tapErrorCause(() => Effect.sync(audio.stop)),
+    Effect.zipRight(Effect.suspend(() => audio.finish(characters))),
+    (work) => Deferred.complete(done, work),
+    Effect.forkScoped
+  )
+  // Before the fiber ends, which may take a moment.
+  yield* Effect.addFinalizer(() => Effect.sync(audio.stop))
+  return {
+    say: (text) => {
+      texts.push(text)
+      // White space is not spoken.
+      if (text.trim() !== "") [hasText, saidAt, heardWhenSaid] = [true, now(), audio.pushed()]
+      characters += text.length
+      changed.unsafeOpen()
+    },
+    end: () => {
+      if (isEnded) return
+      isEnded = true
+      saidAt = now()
+      if (!hasText) Deferred.unsafeDone(emptied, Effect.void)
+      changed.unsafeOpen()
+    },
+    done: Deferred.await(done)
+  }
+})

@@ -19,11 +19,6 @@ export class InFlightSet<A> implements Iterable<A> {
     return this.#size
   }
 
-  /** The value that was added first of those that are there. */
-  get first(): A | undefined {
-    return this.#first?.value
-  }
-
   /** Adds a value, which may be there already. The result removes it; a second time it does nothing. */
   add(value: A): () => void {
     const entry: Entry<A> = { value, before: this.#last, after: undefined }

@@ -19,8 +19,8 @@ export interface StreamedAudio {
 }
 
 /** Writes to the sink until the scope is closed. */
-export const make = (sink: AudioSink): Effect.Effect<StreamedAudio, never, Scope.Scope> =>
-  Effect.gen(function* () {
+export const make: (sink: AudioSink) => Effect.Effect<StreamedAudio, never, Scope.Scope> = Effect.fnUntraced(
+  function* (sink) {
     let waiting: Array<Int16Array> = []
     /** Positions in audio that was not written yet, in ascending order. */
     let positions: Array<readonly [characters: number, atSample: number]> = []
@@ -85,7 +85,8 @@ export const make = (sink: AudioSink): Effect.Effect<StreamedAudio, never, Scope
           if (written > 0) report(count, written)
         })
     }
-  })
+  }
+)
 
 /** Reads PCM16 (little-endian) that comes in pieces, which may be cut within a sample. */
 export const pcm16Reader = (): ((bytes: Buffer) => Int16Array) => {

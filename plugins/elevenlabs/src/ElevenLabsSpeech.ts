@@ -55,13 +55,13 @@ export const make = (options: {
     const languages = languagesOf(model)
 
     /** A turn as a context of a connection. */
-    const contextOf = (
+    const contextOf: (
       connection: VoiceConnection,
       audio: StreamedAudio,
-      { sampleRate, speed }: SpeechRequest,
-      { settings }: AccountVoice
-    ): Effect.Effect<SpeechContext, Effect.Effect.Error<ReturnType<VoiceConnection["begin"]>>, Scope.Scope> =>
-      Effect.gen(function* () {
+      request: SpeechRequest,
+      voice: AccountVoice
+    ) => Effect.Effect<SpeechContext, Effect.Effect.Error<ReturnType<VoiceConnection["begin"]>>, Scope.Scope> =
+      Effect.fnUntraced(function* (connection, audio, { sampleRate, speed }, { settings }) {
         const positions = new CharacterPositions(sampleRate)
         const decode = sampleRate === 8000 ? readMulaw : pcm16Reader()
         const context = yield* connection.begin({

@@ -170,54 +170,53 @@ export const open = (
     const { send } = socket
 
     return {
-      begin: ({ onMessage, settings }) =>
-        Effect.gen(function* () {
-          const id = `${key.callId}-${++begun}`
-          let state: "waiting" | "ready" | "speaking" | "ended" = "waiting"
-          const finished = yield* Deferred.make<void, RequestFailed | ConnectionLost>()
-          const onEnd = (failure: ContextRoutes.ContextFailure) => Deferred.unsafeDone(finished, failure ?? Effect.void)
-          const permit = take(() => {
-            state = "ready"
-            routes.add(id, { onMessage, onEnd })
-          }).pipe(
-            Effect.timeoutFail({
-              duration: longestWait,
-              onTimeout: () => new ConnectionLost({ reason: `${mostContexts} contexts of a call did not end` })
-            }),
-            Effect.tapError(() => Effect.sync(on.retire))
-          )
-          const cancel = Effect.sync(() => {
-            // The vendor has not heard of it.
-            if (state === "ready") routes.finish(id)
-            if (state === "speaking") {
-              send(Message.close(id))
-              closing.add(id)
-            }
-            // It counts until the vendor confirms its end; its audio is not wanted.
-            routes.mute(id)
-            listening.delete(id)
-            state = "ended"
-          })
-          yield* Effect.acquireReleaseInterruptible(permit, () => cancel)
-          return {
-            say: (text) => {
-              if (state === "ready") {
-                state = "speaking"
-                listening.add(id)
-                send(Message.begin(id, settings))
-              }
-              if (state === "speaking") send(Message.say(id, text))
-            },
-            end: () => {
-              if (state !== "speaking") return
-              state = "ended"
-              listening.delete(id)
-              closing.add(id)
-              send(Message.flush(id))
-              send(Message.close(id))
-            },
-            finished: Deferred.await(finished)
-          } satisfies VendorContext
+      begin: Effect.fnUntraced(function* ({ onMessage, settings }) {
+        const id = `${key.callId}-${++begun}`
+        let state: "waiting" | "ready" | "speaking" | "ended" = "waiting"
+        const finished = yield* Deferred.make<void, RequestFailed | ConnectionLost>()
+        const onEnd = (failure: ContextRoutes.ContextFailure) => Deferred.unsafeDone(finished, failure ?? Effect.void)
+        const permit = take(() => {
+          state = "ready"
+          routes.add(id, { onMessage, onEnd })
+        }).pipe(
+          Effect.timeoutFail({
+            duration: longestWait,
+            onTimeout: () => new ConnectionLost({ reason: `${mostContexts} contexts of a call did not end` })
+          }),
+          Effect.tapError(() => Effect.sync(on.retire))
+        )
+        const cancel = Effect.sync(() => {
+          // The vendor has not heard of it.
+          if (state === "ready") routes.finish(id)
+          if (state === "speaking") {
+            send(Message.close(id))
+            closing.add(id)
+          }
+          // It counts until the vendor confirms its end; its audio is not wanted.
+          routes.mute(id)
+          listening.delete(id)
+          state = "ended"
         })
+        yield* Effect.acquireReleaseInterruptible(permit, () => cancel)
+        return {
+          say: (text) => {
+            if (state === "ready") {
+              state = "speaking"
+              listening.add(id)
+              send(Message.begin(id, settings))
+            }
+            if (state === "speaking") send(Message.say(id, text))
+          },
+          end: () => {
+            if (state !== "speaking") return
+            state = "ended"
+            listening.delete(id)
+            closing.add(id)
+            send(Message.flush(id))
+            send(Message.close(id))
+          },
+          finished: Deferred.await(finished)
+        } satisfies VendorContext
+      })
     } satisfies VoiceConnection
   })

@@ -123,52 +123,50 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
         () => new RequestFailed({ reason: `${baseUrl} answered with too many bytes`, retryable: false })
       )
 
-    const once = ({ body, contentType, method, path }: ClientRequest) =>
-      Effect.gen(function* () {
-        let isRead = false
-        const controller = yield* Effect.acquireRelease(
-          Effect.sync(() => new AbortController()),
-          // To abort an answer that was read would close its connection.
-          (controller) => Effect.sync(() => (isRead ? undefined : controller.abort()))
-        )
-        const response = yield* Effect.tryPromise({
-          try: () =>
-            request(`${baseUrl}${path}`, {
-              method,
-              dispatcher: agent,
-              signal: controller.signal,
-              headers: {
-                ...authorization,
-                ...(contentType === undefined ? {} : { "content-type": contentType })
-              },
-              body: body ?? null
-            }),
-          catch: (cause) => new ConnectionFailed({ cause })
-        })
-        const next = streamedBody({
-          body: response.body,
-          failed: connectionFailed,
-          onEnd: () => {
-            isRead = true
-          }
-        })
-        return { headers: response.headers, status: response.statusCode, next }
+    const once = Effect.fnUntraced(function* ({ body, contentType, method, path }: ClientRequest) {
+      let isRead = false
+      const controller = yield* Effect.acquireRelease(
+        Effect.sync(() => new AbortController()),
+        // To abort an answer that was read would close its connection.
+        (controller) => Effect.sync(() => (isRead ? undefined : controller.abort()))
+      )
+      const response = yield* Effect.tryPromise({
+        try: () =>
+          request(`${baseUrl}${path}`, {
+            method,
+            dispatcher: agent,
+            signal: controller.signal,
+            headers: {
+              ...authorization,
+              ...(contentType === undefined ? {} : { "content-type": contentType })
+            },
+            body: body ?? null
+          }),
+        catch: (cause) => new ConnectionFailed({ cause })
       })
-
-    const attempt = (options: ClientRequest) =>
-      Effect.gen(function* () {
-        const { headers, next, status } = yield* once(options).pipe(
-          Effect.retry({ times: 1, while: ({ cause }) => isStale(cause) }),
-          Effect.mapError(({ cause }) => connectionFailed(cause))
-        )
-        if (status >= 200 && status < 300) {
-          failures.accepted()
-          const type = headers["content-type"]
-          return { contentType: typeof type === "string" ? type : "", next }
+      const next = streamedBody({
+        body: response.body,
+        failed: connectionFailed,
+        onEnd: () => {
+          isRead = true
         }
-        const body = yield* whole(next, largestError)
-        return yield* failures.ofStatus({ status, headers, body, now: yield* Clock.currentTimeMillis })
       })
+      return { headers: response.headers, status: response.statusCode, next }
+    })
+
+    const attempt = Effect.fnUntraced(function* (options: ClientRequest) {
+      const { headers, next, status } = yield* once(options).pipe(
+        Effect.retry({ times: 1, while: ({ cause }) => isStale(cause) }),
+        Effect.mapError(({ cause }) => connectionFailed(cause))
+      )
+      if (status >= 200 && status < 300) {
+        failures.accepted()
+        const type = headers["content-type"]
+        return { contentType: typeof type === "string" ? type : "", next }
+      }
+      const body = yield* whole(next, largestError)
+      return yield* failures.ofStatus({ status, headers, body, now: yield* Clock.currentTimeMillis })
+    })
     const send: OpenAiClient["send"] = (options) =>
       obeyRetryAfter(options.retryWithin, () => waits.add())(attempt(options))
 

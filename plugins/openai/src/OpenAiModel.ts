@@ -118,8 +118,8 @@ export const make = ({ client, contextTokens, host, isOpenAi, list, models }: Mo
           )
       })
 
-    const generate: Service["generate"] = (request, onDelta) =>
-      Effect.gen(function* () {
+    const generate: Service["generate"] = Effect.fnUntraced(
+      function* (request, onDelta) {
         const model = request.model ?? names()[0]
         if (model === undefined) return yield* failed("no model is known: set SVC_OPENAI_MODEL")
         const answer = yield* ask(request, model)
@@ -131,13 +131,13 @@ export const make = ({ client, contextTokens, host, isOpenAi, list, models }: Mo
           }
           onDelta(delta)
         })
-      }).pipe(
-        Effect.scoped,
-        // An error may stand in the stream, and servers repeat keys there too.
-        Effect.mapError(
-          ({ reason, retryable }) => new LanguageModelError({ reason: client.failures.shown(reason), retryable })
-        )
+      },
+      Effect.scoped,
+      // An error may stand in the stream, and servers repeat keys there too.
+      Effect.mapError(
+        ({ reason, retryable }) => new LanguageModelError({ reason: client.failures.shown(reason), retryable })
       )
+    )
 
     return LanguageModel.of({
       id: "openai",

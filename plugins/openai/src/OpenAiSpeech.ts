@@ -52,40 +52,39 @@ export const make = (options: {
     ]
 
     /** Speaks a part of a text. Returns how many samples were written. */
-    const speakPart = (voice: string, text: string, { sink, speed }: TextRequest) =>
-      Effect.gen(function* () {
-        const body = JSON.stringify({
-          model,
-          voice,
-          input: text.toWellFormed(),
-          response_format: "pcm",
-          ...(speed === 1 ? {} : { speed })
-        })
-        const { contentType, next } = yield* client.send({
-          method: "POST",
-          path: "/audio/speech",
-          contentType: "application/json",
-          body,
-          retryWithin
-        })
-        if (/json|text|html/.test(contentType)) return yield* failed(`the answer is ${contentType} and no audio`, true)
-        const reader = new Pcm16Reader()
-        let written = 0
-        for (let bytes = yield* next; bytes !== null; bytes = yield* next) {
-          const samples = reader.read(bytes)
-          if (
-            written === 0 &&
-            Buffer.from(samples.buffer, 0, Math.min(4, samples.byteLength)).toString("latin1") === "RIFF"
-          ) {
-            return yield* failed("the answer is a WAV file although the format pcm was asked for", false)
-          }
-          if (samples.length === 0) continue
-          written += samples.length
-          if (!sink.write(samples)) yield* sink.drained
+    const speakPart = Effect.fnUntraced(function* (voice: string, text: string, { sink, speed }: TextRequest) {
+      const body = JSON.stringify({
+        model,
+        voice,
+        input: text.toWellFormed(),
+        response_format: "pcm",
+        ...(speed === 1 ? {} : { speed })
+      })
+      const { contentType, next } = yield* client.send({
+        method: "POST",
+        path: "/audio/speech",
+        contentType: "application/json",
+        body,
+        retryWithin
+      })
+      if (/json|text|html/.test(contentType)) return yield* failed(`the answer is ${contentType} and no audio`, true)
+      const reader = new Pcm16Reader()
+      let written = 0
+      for (let bytes = yield* next; bytes !== null; bytes = yield* next) {
+        const samples = reader.read(bytes)
+        if (
+          written === 0 &&
+          Buffer.from(samples.buffer, 0, Math.min(4, samples.byteLength)).toString("latin1") === "RIFF"
+        ) {
+          return yield* failed("the answer is a WAV file although the format pcm was asked for", false)
         }
-        if (!reader.isWhole) return yield* failed("the audio ended in the middle of a sample", true)
-        return written
-      }).pipe(Effect.scoped)
+        if (samples.length === 0) continue
+        written += samples.length
+        if (!sink.write(samples)) yield* sink.drained
+      }
+      if (!reader.isWhole) return yield* failed("the audio ended in the middle of a sample", true)
+      return written
+    }, Effect.scoped)
 
     const speak = (voice: string) => (request: TextRequest) =>
       Effect.gen(function* () {

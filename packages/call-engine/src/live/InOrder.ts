@@ -1,28 +1,41 @@
-import { InFlightSet } from "@svc/providers/InFlightSet"
 import { Effect } from "effect"
+
+/** An effect that waits. */
+interface Waiting {
+  readonly begin: () => void
+  /** It was interrupted. */
+  isGone: boolean
+}
 
 /**
  * Runs at most `most` effects at a time; the others wait, and run in the order in which they came. Each that ends wakes the
  * next one only, so that the cost is linear: Effect's semaphore wakes all that wait, and each of them waits anew.
  */
 export const inOrder = (most: number): (<A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) => {
-  const waiting = new InFlightSet<() => void>()
+  const waiting: Array<Waiting> = []
   let running = 0
 
   const leave = Effect.sync(() => {
-    const next = waiting.first
-    if (next === undefined) running -= 1
-    else next()
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      if (!next.isGone) return next.begin()
+    }
+    running -= 1
   })
   const wait = Effect.async<void>((resume) => {
     let isNext = false
-    const remove = waiting.add(() => {
-      isNext = true
-      remove()
-      resume(Effect.void)
+    const one: Waiting = {
+      begin: () => {
+        isNext = true
+        resume(Effect.void)
+      },
+      isGone: false
+    }
+    waiting.push(one)
+    return Effect.suspend(() => {
+      one.isGone = true
+      // When interrupted in the moment in which its turn came, it gives that on.
+      return isNext ? leave : Effect.void
     })
-    // When interrupted in the moment in which its turn came, it gives that on.
-    return Effect.suspend(() => (isNext ? leave : Effect.sync(remove)))
   })
 
   return (effect) =>
