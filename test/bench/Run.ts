@@ -36,7 +36,7 @@ export interface RunFigures {
   readonly turns: ReadonlyArray<TurnLatency>
 }
 
-/** The first as docs/operations.md says to start a server; the other sets a server itself (apps/server/src/main.ts). */
+/** The first flag is the one that docs/operations.md recommends; the server sets the second itself (apps/server/src/main.ts). */
 export const serverFlags: ReadonlyArray<string> = ["--max-semi-space-size=32", "--no-allocation-site-pretenuring"]
 /** Calls dialled a second. */
 const rate = 60

@@ -35,47 +35,43 @@ const otherTasks = /embed|whisper|tts|dall-e|image|moderation|transcribe|realtim
 const failed = (reason: string, retryable = true) => new RequestFailed({ reason, retryable })
 
 /** Reads an answer into deltas. */
-const readAnswer = (
-  { contentType, next }: Answer,
-  onDelta: (delta: ModelDelta) => void
-): Effect.Effect<void, RequestFailed> =>
-  Effect.gen(function* () {
-    const chat = new ChatStream(onDelta)
-    const events = new EventStream()
-    const isWhole = contentType.includes("application/json")
-    const body: Array<Buffer> = []
-    const take = (data: ReadonlyArray<string> | undefined) =>
-      Effect.suspend(() => {
-        if (data === undefined) return failed("the answer is no stream of events")
-        for (const one of data) {
-          if (chat.hasEnded) break
-          const problem = chat.push(one)
-          if (problem !== undefined) return failed(problem)
-        }
-        return Effect.void
-      })
-    /** Undefined when nothing came although the answer is complete. */
-    const more = Effect.suspend(() =>
-      chat.isFinished ? Effect.map(Effect.timeoutOption(next, usageWait), Option.getOrUndefined) : next
-    )
-    let isRead = false
-    while (!chat.hasEnded && !(chat.isFinished && chat.hasUsage)) {
-      const bytes = yield* more
-      if (bytes === undefined) break
-      if (bytes === null) {
-        isRead = true
-        yield* take(isWhole ? [Buffer.concat(body).toString("utf8")] : events.end())
-        break
+const readAnswer = Effect.fnUntraced(function* ({ contentType, next }: Answer, onDelta: (delta: ModelDelta) => void) {
+  const chat = new ChatStream(onDelta)
+  const events = new EventStream()
+  const isWhole = contentType.includes("application/json")
+  const body: Array<Buffer> = []
+  const take = (data: ReadonlyArray<string> | undefined) =>
+    Effect.suspend(() => {
+      if (data === undefined) return failed("the answer is no stream of events")
+      for (const one of data) {
+        if (chat.hasEnded) break
+        const problem = chat.push(one)
+        if (problem !== undefined) return failed(problem)
       }
-      if (isWhole) body.push(bytes)
-      else yield* take(events.push(bytes))
+      return Effect.void
+    })
+  /** Undefined when nothing came although the answer is complete. */
+  const more = Effect.suspend(() =>
+    chat.isFinished ? Effect.map(Effect.timeoutOption(next, usageWait), Option.getOrUndefined) : next
+  )
+  let isRead = false
+  while (!chat.hasEnded && !(chat.isFinished && chat.hasUsage)) {
+    const bytes = yield* more
+    if (bytes === undefined) break
+    if (bytes === null) {
+      isRead = true
+      yield* take(isWhole ? [Buffer.concat(body).toString("utf8")] : events.end())
+      break
     }
-    const problem = chat.end()
-    if (problem !== undefined) return yield* failed(problem)
-    // A connection is used again only when its answer was read to the end.
-    const rest = Effect.repeat(next, { until: (bytes) => bytes === null })
-    if (!isRead) yield* rest.pipe(Effect.timeout(endWait), Effect.ignore)
-  })
+    if (isWhole) body.push(bytes)
+    else yield* take(events.push(bytes))
+  }
+  const problem = chat.end()
+  if (problem !== undefined) return yield* failed(problem)
+  // A connection is used again only when its answer was read to the end.
+  const rest = Effect.repeat(next, { until: (bytes) => bytes === null })
+  if (!isRead) yield* rest.pipe(Effect.timeout(endWait), Effect.ignore)
+})
 
 /** The language model of a server. */
 export const make = ({ client, contextTokens, host, isOpenAi, list, models }: ModelOptions): Effect.Effect<Service> =>

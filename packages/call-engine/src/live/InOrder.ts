@@ -3,7 +3,7 @@ import { Effect } from "effect"
 /** An effect that waits. */
 interface Waiting {
   readonly begin: () => void
-  /** It was interrupted. */
+  /** It was interrupted while it waited. */
   isGone: boolean
 }
 
@@ -21,32 +21,35 @@ export const inOrder = (most: number): (<A, E, R>(effect: Effect.Effect<A, E, R>
     }
     running -= 1
   })
-  const wait = Effect.async<void>((resume) => {
-    let isNext = false
-    const one: Waiting = {
-      begin: () => {
-        isNext = true
-        resume(Effect.void)
-      },
-      isGone: false
-    }
-    waiting.push(one)
-    return Effect.suspend(() => {
-      one.isGone = true
-      // When interrupted in the moment in which its turn came, it gives that on.
-      return isNext ? leave : Effect.void
-    })
-  })
 
   return (effect) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.zipRight(
-        Effect.suspend(() => {
-          if (running >= most) return restore(wait)
+    Effect.uninterruptibleMask((restore) => {
+      // Only the wait itself can be interrupted: what counts it in and out is outside of `restore`.
+      const turn = Effect.suspend(() => {
+        if (running < most) {
           running += 1
           return Effect.void
-        }),
-        Effect.ensuring(restore(effect), leave)
-      )
-    )
+        }
+        let isNext = false
+        let wake: (() => void) | undefined
+        const one: Waiting = {
+          begin: () => {
+            isNext = true
+            wake?.()
+          },
+          isGone: false
+        }
+        waiting.push(one)
+        const wait = Effect.async<void>((resume) => {
+          wake = () => resume(Effect.void)
+          if (isNext) wake()
+        })
+        return Effect.onInterrupt(restore(wait), () => {
+          one.isGone = true
+          // Interrupted after its turn came and before it ran: it passes the turn on.
+          return isNext ? leave : Effect.void
+        })
+      })
+      return Effect.zipRight(turn, Effect.ensuring(restore(effect), leave))
+    })
 }

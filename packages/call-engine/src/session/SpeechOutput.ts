@@ -241,6 +241,7 @@ export const make = (options: {
         )
         for (const command of speech.texts) say(command)
         speech.onText = say
+        // A constant first: see docs/decisions/0034-short-lived-objects.md.
         const onEnd = (): void => {
           expect()
           media.endText()

@@ -31,6 +31,25 @@ class CountingScheduler implements Scheduler.Scheduler {
   }
 }
 
+/** Interrupts a fiber at one of its steps, at which the fiber also gives way to others. */
+class InterruptingScheduler implements Scheduler.Scheduler {
+  #steps = 0
+  readonly #at: number
+  constructor(at: number) {
+    this.#at = at
+  }
+  get wasReached(): boolean {
+    return this.#steps > this.#at
+  }
+  shouldYield: Scheduler.Scheduler["shouldYield"] = (fiber) => {
+    if (this.#steps++ !== this.#at) return false
+    fiber.unsafeInterruptAsFork(fiber.id())
+    return 0
+  }
+  scheduleTask: Scheduler.Scheduler["scheduleTask"] = (task, priority, fiber) =>
+    Scheduler.defaultScheduler.scheduleTask(task, priority, fiber)
+}
+
 describe("inOrder", () => {
   it.effect("runs so many at a time, and the others in the order in which they came", () =>
     Effect.gen(function* () {
@@ -89,6 +108,28 @@ describe("inOrder", () => {
       expect(Exit.isInterrupted(yield* Fiber.await(second))).toBe(true)
       expect(begun).toEqual(["third"])
       expect(yield* inTurn(Effect.succeed("free again"))).toBe("free again")
+    })
+  )
+
+  it.effect("one that is interrupted at any step gives back its turn", () =>
+    Effect.gen(function* () {
+      let at = 0
+      for (let wasReached = true; wasReached; at++) {
+        const scheduler = new InterruptingScheduler(at)
+        const inTurn = inOrder(1)
+        const first = yield* Deferred.make<void>()
+        yield* Effect.fork(inTurn(Deferred.await(first)))
+        yield* Effect.yieldNow()
+        const second = yield* Effect.fork(Effect.withScheduler(inTurn(Effect.void), scheduler))
+        yield* Effect.yieldNow()
+        yield* Deferred.succeed(first, undefined)
+        yield* Fiber.await(second)
+        const third = yield* Effect.fork(inTurn(Effect.void))
+        for (let turns = 0; turns < 20; turns++) yield* Effect.yieldNow()
+        expect([at, third.unsafePoll()]).toEqual([at, Exit.void])
+        wasReached = scheduler.wasReached
+      }
+      expect(at).toBeGreaterThan(10)
     })
   )
 

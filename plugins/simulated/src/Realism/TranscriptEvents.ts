@@ -94,6 +94,7 @@ export class TranscriptEvents implements ToneListener {
       if (!isMissed) this.#options.emit({ _tag: "Final", text, confidence: confidence[outcome] })
     }
     let isKept = false
+    // A constant first: see docs/decisions/0034-short-lived-objects.md.
     const keepTurn = (): void => {
       isKept = true
     }
