@@ -74,11 +74,20 @@ export class Talk {
   }
 }
 
+/** Runs at each 20 ms of the monotonic clock. `Schedule.fixed` ticks twice where a timer comes a millisecond early. */
+const everyFrame = (tick: () => void): Effect.Effect<never> =>
+  Effect.gen(function* () {
+    for (let due = performance.now(); ; due += 20) {
+      yield* Effect.sleep(Math.max(0, Math.ceil(due - performance.now())))
+      tick()
+    }
+  })
+
 /** Lets a person talk and hear until the end of the scope. */
 export const talkOn = (rtp: RtpPhone, name = "the phone"): Effect.Effect<Talk, never, Scope.Scope> =>
   Effect.gen(function* () {
     const talk = new Talk(rtp, name)
-    yield* Effect.sync(() => talk.tick()).pipe(Effect.repeat(Schedule.fixed("20 millis")), Effect.forkScoped)
+    yield* Effect.forkScoped(everyFrame(() => talk.tick()))
     yield* Effect.sync(() => rtp.flush(performance.now())).pipe(
       Effect.repeat(Schedule.fixed("5 millis")),
       Effect.forkScoped
