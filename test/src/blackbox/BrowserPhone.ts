@@ -1,8 +1,9 @@
 import { ToneDecoder } from "@svc/plugin-simulated/ToneSpeech/ToneDecoder"
 import { ToneEncoder } from "@svc/plugin-simulated/ToneSpeech/ToneEncoder"
 import { renderFrame } from "@svc/plugin-simulated/ToneSpeech/ToneFrames"
-import { Effect, Schedule, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import { WebSocket } from "ws"
+import { everyFrame } from "../media/EveryFrame.ts"
 import { Inbox } from "./Inbox.ts"
 
 /** A message of the server; `heard` is what the page would play, decoded. */
@@ -79,16 +80,13 @@ export const connect = (
     let left = 0
     const frame = new Int16Array(320)
     yield* Effect.forkScoped(
-      Effect.repeat(
-        Effect.sync(() => {
-          if (socket.readyState !== WebSocket.OPEN) return
-          if (speech !== undefined && left-- > 0) renderFrame(speech.next(), 16_000, frame, 0)
-          else frame.set(silence)
-          socket.send(Buffer.from(frame.buffer.slice(0)))
-          if (received % 10 === 0) send({ event: "ack", received })
-        }),
-        Schedule.fixed("20 millis")
-      )
+      everyFrame(() => {
+        if (socket.readyState !== WebSocket.OPEN) return
+        if (speech !== undefined && left-- > 0) renderFrame(speech.next(), 16_000, frame, 0)
+        else frame.set(silence)
+        socket.send(Buffer.from(frame.buffer.slice(0)))
+        if (received % 10 === 0) send({ event: "ack", received })
+      })
     )
     return {
       inbox,

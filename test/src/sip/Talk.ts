@@ -4,6 +4,7 @@ import { mulawFrame } from "@svc/plugin-simulated/ToneSpeech/ToneFrames"
 import { mulawSilence, mulawToPcm } from "@svc/providers/G711"
 import { Effect, Schedule, type Scope } from "effect"
 import { Inbox } from "../blackbox/Inbox.ts"
+import { everyFrame } from "../media/EveryFrame.ts"
 import type { RtpPhone } from "./RtpPhone.ts"
 
 const frameSamples = 160
@@ -73,15 +74,6 @@ export class Talk {
     this.#rtp.tick(frame ?? (this.isSilent ? undefined : silence))
   }
 }
-
-/** Runs at each 20 ms of the monotonic clock. `Schedule.fixed` ticks twice where a timer comes a millisecond early. */
-const everyFrame = (tick: () => void): Effect.Effect<never> =>
-  Effect.gen(function* () {
-    for (let due = performance.now(); ; due += 20) {
-      yield* Effect.sleep(Math.max(0, Math.ceil(due - performance.now())))
-      tick()
-    }
-  })
 
 /** Lets a person talk and hear until the end of the scope. */
 export const talkOn = (rtp: RtpPhone, name = "the phone"): Effect.Effect<Talk, never, Scope.Scope> =>
