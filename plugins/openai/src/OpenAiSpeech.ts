@@ -86,8 +86,8 @@ export const make = (options: {
       return written
     }, Effect.scoped)
 
-    const speak = (voice: string) => (request: TextRequest) =>
-      Effect.gen(function* () {
+    const speak = Effect.fnUntraced(
+      function* (voice: string, request: TextRequest) {
         if (request.text.trim() === "") return
         let characters = 0
         let samples = 0
@@ -96,11 +96,11 @@ export const make = (options: {
           characters += part.length
           request.sink.align(characters, samples)
         }
-      }).pipe(
-        Effect.mapError(
-          ({ reason, retryable }) => new TextToSpeechError({ reason: client.failures.shown(reason), retryable })
-        )
+      },
+      Effect.mapError(
+        ({ reason, retryable }) => new TextToSpeechError({ reason: client.failures.shown(reason), retryable })
       )
+    )
 
     const refuse = (reason: string) => new TextToSpeechError({ reason, retryable: false })
     return TextToSpeech.of({
@@ -115,7 +115,7 @@ export const make = (options: {
         if (!platformLanguages.includes(request.language))
           return refuse(`the language "${request.language}" is not supported`)
         if (request.sampleRate !== sampleRate) return refuse(`${request.sampleRate} Hz is not supported`)
-        return byText(speak(voice))(request)
+        return byText((piece) => speak(voice, piece))(request)
       }
     })
   })

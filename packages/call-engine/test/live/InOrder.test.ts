@@ -91,7 +91,7 @@ describe("inOrder", () => {
     })
   )
 
-  it.effect("one that is interrupted in the moment in which its turn comes gives it on", () =>
+  it.effect("one that is interrupted just as its turn comes passes the turn on", () =>
     Effect.gen(function* () {
       const inTurn = inOrder(1)
       const begun: Array<string> = []
@@ -111,7 +111,7 @@ describe("inOrder", () => {
     })
   )
 
-  it.effect("one that is interrupted at any step gives back its turn", () =>
+  it.effect("one that is interrupted at any step passes its turn on", () =>
     Effect.gen(function* () {
       let at = 0
       for (let wasReached = true; wasReached; at++) {
