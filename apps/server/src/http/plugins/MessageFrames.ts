@@ -1,7 +1,8 @@
 import type { Duplex } from "node:stream"
 
-/** A final frame of text, from a server, which masks nothing (RFC 6455, 5.2). */
+/** Final frames of text and of bytes, from a server, which masks nothing (RFC 6455, 5.2). */
 const finalText = 0x81
+const finalBytes = 0x82
 /** The least length of a payload whose length is written in 16 bits. */
 const mediumLength = 126
 /** Longer payloads are left to the general sender. */
@@ -39,5 +40,22 @@ export const writeText = (stream: Duplex, message: string): boolean => {
   // A character beyond ASCII has more bytes in UTF-8.
   if (Buffer.byteLength(frame) !== utf8Bytes + length) return false
   stream.write(frame, "latin1")
+  return true
+}
+
+/** The same for up to 4095 bytes: a copy with its header is one write, where header and payload would be two and a vector. */
+export const writeBytes = (stream: Duplex, message: Uint8Array): boolean => {
+  const { length } = message
+  if (length > mostLength) return false
+  const start = length < mediumLength ? 2 : 4
+  const frame = Buffer.allocUnsafe(start + length)
+  frame[0] = finalBytes
+  if (start === 2) frame[1] = length
+  else {
+    frame[1] = mediumLength
+    frame.writeUInt16BE(length, 2)
+  }
+  frame.set(message, start)
+  stream.write(frame)
   return true
 }

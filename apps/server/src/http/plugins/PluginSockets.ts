@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream"
 import type { RouteSocket } from "@svc/providers/Route"
 import { Context, Effect, Layer, Runtime, Schedule } from "effect"
 import { type RawData, WebSocket, WebSocketServer } from "ws"
-import { writeText } from "./TextFrames.ts"
+import { writeBytes, writeText } from "./MessageFrames.ts"
 
 /** Largest message that a peer may send. */
 const maxMessage = 1024 * 1024
@@ -52,7 +52,8 @@ const routeSocket = (
     send: (data) => {
       if (socket.readyState !== WebSocket.OPEN) return
       // Without a callback, which would cost a tick per frame: a failed write causes "error" and "close".
-      if (typeof data !== "string" || !writeText(stream, data)) socket.send(data)
+      const isWritten = typeof data === "string" ? writeText(stream, data) : writeBytes(stream, data)
+      if (!isWritten) socket.send(data)
     },
     bufferedBytes: () => socket.bufferedAmount,
     close: (code, reason) => socket.close(code, reason),

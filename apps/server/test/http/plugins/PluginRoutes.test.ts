@@ -290,7 +290,7 @@ describe("WebSocket routes of plugins", () => {
     })
   )
 
-  it.scopedLive("carry text of every length and alphabet whole and in order, between bytes and pings", () =>
+  it.scopedLive("carry text and bytes of every length whole and in order, between pings", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny({ routes: [echo] })
       const socket = yield* connect(port, "/telephony/tin")
