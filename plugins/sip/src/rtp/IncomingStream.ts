@@ -78,15 +78,15 @@ export class IncomingStream {
   /** Whether packets of the type were negotiated. Comfort noise has its type without it (RFC 3551, 6). */
   knows(payloadType: number): boolean {
     return (
-      this.#telephoneEvents.includes(payloadType) ||
+      this.#lawOf(payloadType) !== undefined ||
       this.#isNoise(payloadType) ||
-      this.#lawOf(payloadType) !== undefined
+      this.#telephoneEvents.includes(payloadType)
     )
   }
 
   /** Takes a packet of the peer with a known type. */
   take(packet: RtpPacket, bytes: Uint8Array, now: number): void {
-    const { payloadEnd, payloadStart, payloadType, sequence, timestamp } = packet
+    const { isMarked, payloadEnd, payloadStart, payloadType, sequence, timestamp } = packet
     if (packet.ssrc !== this.#ssrc) this.#begin(packet.ssrc)
     const law = this.#lawOf(payloadType)
     this.#isInNoise = this.#isNoise(payloadType)
@@ -94,7 +94,7 @@ export class IncomingStream {
       if (!this.#statistics.addUntimed(sequence) || !this.#isHeard) return
       this.#listener.onAudio(empty, sequence, timestamp)
       if (this.#telephoneEvents.includes(payloadType)) {
-        this.#digits.push(bytes, payloadStart, payloadEnd, timestamp, packet.isMarked)
+        this.#digits.push(bytes, payloadStart, payloadEnd, timestamp, isMarked)
       }
       return
     }

@@ -115,6 +115,11 @@ export class OutgoingStream {
     this.#sendAudio(this.#audio, now)
   }
 
+  /** Whether a part of a packet waits for more audio. */
+  get isFilling(): boolean {
+    return this.#filled > 0
+  }
+
   /** Whether something waits that `flush` has to send at `now`. */
   isStale(now: number): boolean {
     return this.#filled > 0 && now - this.#dueAt > pauseMs

@@ -8,8 +8,10 @@ import { PortRange, PortsExhausted } from "./PortRange.ts"
 import { RtpSession } from "./RtpSession.ts"
 import { bind, type RtpBindFailed, type RtpSocket } from "./RtpSocket.ts"
 
-/** How often sessions send what is due. */
+/** How often the sessions send for which something waits. */
 const tickEvery = "20 millis"
+/** Each of the others is looked at in one of so many ticks: with many calls it takes time to look at all of them. */
+const tickGroups = 5
 
 /** The media of one call, with its ports. */
 export interface RtpCall {
@@ -59,8 +61,17 @@ export const make = ({
     const sessions = new Set<RtpSession>()
     const hasSessions = yield* Effect.makeLatch()
 
+    const waiting = new Set<RtpSession>()
+    let group = 0
     const tick = Effect.sync(() => {
-      for (const session of sessions) session.tick()
+      const at = now()
+      for (const session of waiting) {
+        session.tick(at)
+        if (!session.isWaiting) waiting.delete(session)
+      }
+      group = (group + 1) % tickGroups
+      let index = 0
+      for (const session of sessions) if (index++ % tickGroups === group) session.tick(at)
       if (sessions.size === 0) hasSessions.unsafeClose()
     })
     yield* Effect.forkScoped(Effect.forever(hasSessions.whenOpen(Effect.zipRight(Effect.sleep(tickEvery), tick))))
@@ -87,12 +98,13 @@ export const make = ({
 
     const openCall = (law: Law, listener: MediaListener) =>
       Effect.map(bindAny, ([rtp, rtcp]) => {
-        const session = new RtpSession({
+        const session: RtpSession = new RtpSession({
           law,
           listener,
           now,
           wallNow,
           random,
+          onWaiting: () => waiting.add(session),
           cname: randomBytes(12).toString("base64"),
           send: (port, bytes, length, to) => (port === "rtp" ? rtp : rtcp).send(bytes, length, to)
         })
@@ -102,6 +114,7 @@ export const make = ({
         hasSessions.unsafeOpen()
         const close = (): void => {
           sessions.delete(session)
+          waiting.delete(session)
           session.close()
           rtp.close()
           rtcp.close()

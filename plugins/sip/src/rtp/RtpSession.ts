@@ -47,9 +47,14 @@ export interface RtpSessionOptions {
   readonly wallNow: () => number
   /** A random number from 0 to 1 that cannot be guessed. */
   readonly random: () => number
+  /** Digits or a part of a packet wait to be sent: until `isWaiting` is false again, `tick` is needed every 20 ms. */
+  readonly onWaiting: () => void
   /** The name of this machine in RTCP: the same for all streams, without personal data (RFC 7022). */
   readonly cname: string
 }
+
+/** The packet that is read; all sessions use the same, because none is read while another one is. */
+const packet = new RtpPacket()
 
 type SessionKeyPair = NonNullable<MediaParameters["keys"]>
 
@@ -66,9 +71,10 @@ export class RtpSession {
   readonly #outgoing: OutgoingStream
   readonly #digits: DigitSender
   readonly #reports: RtcpReports
-  readonly #packet = new RtpPacket()
   readonly #dropped = { malformed: 0, unknownType: 0, unauthenticated: 0, foreign: 0 }
   #parameters: MediaParameters | undefined
+  /** Whether what was negotiated lets us send. */
+  #isSender = false
   #latch: PeerLatch | undefined
   /** Where the peer's RTCP came from. */
   #rtcpSource: MediaAddress | undefined
@@ -122,6 +128,8 @@ export class RtpSession {
     if (this.#isClosed) return
     const former = this.#parameters
     this.#parameters = parameters
+    const { direction, remote } = parameters
+    this.#isSender = (direction === "sendrecv" || direction === "sendonly") && !isUnspecified(remote)
     if (this.#latch === undefined) this.#latch = new PeerLatch(parameters.remote, parameters.hosts)
     else this.#latch.negotiate(parameters.remote, parameters.hosts, this.#options.now())
     if (former?.remote.address !== parameters.remote.address) this.#rtcpSource = this.#rtcpAt = undefined
@@ -144,7 +152,6 @@ export class RtpSession {
       this.receiveRtcp(bytes, address, port)
       return
     }
-    const packet = this.#packet
     if (!packet.readHeader(bytes, bytes.length)) this.#dropped.malformed++
     else if (!this.#incoming.knows(packet.payloadType)) this.#dropped.unknownType++
     else {
@@ -188,6 +195,7 @@ export class RtpSession {
     if (!this.#maySend || this.#digits.isSending) return
     this.#outgoing.send(frame, this.#options.now())
     this.#hasSpoken = true
+    if (this.#outgoing.isFilling) this.#options.onWaiting()
   }
 
   /** Drops audio that does not fill a packet yet. */
@@ -198,15 +206,21 @@ export class RtpSession {
   /** Sends digits one after the other; `w` is a pause of half a second. False: telephone events were not negotiated. */
   sendDigits(digits: string): boolean {
     if (this.#parameters?.telephoneEvent === undefined) return false
-    if (this.#maySend) this.#digits.push(digits, this.#options.now())
+    if (!this.#maySend) return true
+    this.#digits.push(digits, this.#options.now())
+    this.#options.onWaiting()
     return true
   }
 
-  /** Sends what is due. To be called every 20 ms. */
-  tick(): void {
+  /** Whether digits or a part of a packet wait to be sent. */
+  get isWaiting(): boolean {
+    return this.#digits.isActive || this.#outgoing.isFilling
+  }
+
+  /** Sends what is due. To be called every 20 ms while something waits, and every 100 ms for reports and what keeps NATs open. */
+  tick(now = this.#options.now()): void {
     const parameters = this.#parameters
     if (parameters === undefined || this.#isClosed) return
-    const now = this.#options.now()
     if (!this.#maySend) this.#digits.clear()
     if (this.#digits.isActive) this.#digits.tick(now)
     if (this.#maySend && !this.#digits.isSending) {
@@ -261,9 +275,7 @@ export class RtpSession {
   }
 
   get #maySend(): boolean {
-    const parameters = this.#parameters
-    if (parameters === undefined || this.#isClosed || isUnspecified(parameters.remote) || !this.#isProven) return false
-    return parameters.direction === "sendrecv" || parameters.direction === "sendonly"
+    return this.#isSender && !this.#isClosed && this.#isProven
   }
 
   get #isProven(): boolean {

@@ -183,6 +183,33 @@ describe("RTP on sockets", () => {
     })
   )
 
+  it.scoped("sends digits every 20 ms, and soon what does not fill a packet", () =>
+    Effect.gen(function* () {
+      const media = yield* rangeAt(31_240, 31_279)
+      const peer = yield* socketOn("127.0.0.1")
+      const { port } = peer.address()
+      const remote = { address: "127.0.0.1", port }
+      yield* Effect.forEach([1, 2, 3, 4], () => media.open("mulaw", silent))
+      const dialing = yield* media.open("mulaw", silent)
+      dialing.session.negotiate(parameters(remote, { telephoneEvent: 101 }))
+      yield* Effect.forEach([1, 2, 3], () => media.open("mulaw", silent))
+      const speaking = yield* media.open("mulaw", silent)
+      speaking.session.negotiate(parameters(remote, { packetTimeMs: 30 }))
+      const durations: Array<number> = []
+      peer.on("message", (bytes) => {
+        if (((bytes[1] ?? 0) & 0x7f) === 101) durations.push(bytes.readUInt16BE(14) / 8)
+      })
+      const fullPacket = yield* Effect.fork(nextDatagram(peer, (bytes) => bytes.length === 12 + 240 && bytes[12] === 5))
+      yield* Effect.yieldNow()
+      dialing.session.sendDigits("5")
+      speaking.session.send(frame(4))
+      for (let at = 20; at <= 140; at += 20) yield* TestClock.adjust("20 millis")
+      const { bytes } = yield* fullPacket
+      expect([bytes[171], bytes[172], bytes[251]]).toEqual([5, 0xff, 0xff])
+      expect(durations).toEqual([20, 40, 60, 80, 100, 100, 100])
+    })
+  )
+
   it.scoped("opens and closes two hundred calls on ten pairs of ports without a leak", () =>
     Effect.gen(function* () {
       const media = yield* rangeAt(31_220, 31_239)

@@ -44,6 +44,8 @@ export class VirtualEnd {
       now: () => clock.now,
       wallNow: () => 1_700_000_000_000 + clock.now,
       random,
+      // They are ticked every 20 ms.
+      onWaiting: () => {},
       cname: "virtual"
     })
   }
