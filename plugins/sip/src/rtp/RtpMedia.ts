@@ -8,10 +8,10 @@ import { PortRange, PortsExhausted } from "./PortRange.ts"
 import { RtpSession } from "./RtpSession.ts"
 import { bind, type RtpBindFailed, type RtpSocket } from "./RtpSocket.ts"
 
-/** How often the sessions send for which something waits. */
+/** Sessions with digits or audio to send are ticked this often. */
 const tickEvery = "20 millis"
-/** Each of the others is looked at in one of so many ticks: with many calls it takes time to look at all of them. */
-const tickGroups = 5
+/** The others are ticked in turns, one group after the other: with many calls it takes time to look at all of them. */
+const groupCount = 5
 
 /** The media of one call, with its ports. */
 export interface RtpCall {
@@ -58,21 +58,22 @@ export const make = ({
     const now = (): number => monotonicMillis(clock)
     const wallNow = (): number => clock.unsafeCurrentTimeMillis()
     const ports = new PortRange(firstPort, lastPort)
-    const sessions = new Set<RtpSession>()
+    const groups = Array.from({ length: groupCount }, () => new Set<RtpSession>())
+    /** Sessions with something to send. */
+    const unsent = new Set<RtpSession>()
+    let opened = 0
+    let size = 0
+    let ticks = 0
     const hasSessions = yield* Effect.makeLatch()
 
-    const waiting = new Set<RtpSession>()
-    let group = 0
     const tick = Effect.sync(() => {
       const at = now()
-      for (const session of waiting) {
+      for (const session of groups[ticks++ % groupCount] ?? []) if (!unsent.has(session)) session.tick(at)
+      for (const session of unsent) {
         session.tick(at)
-        if (!session.isWaiting) waiting.delete(session)
+        if (!session.hasUnsent) unsent.delete(session)
       }
-      group = (group + 1) % tickGroups
-      let index = 0
-      for (const session of sessions) if (index++ % tickGroups === group) session.tick(at)
-      if (sessions.size === 0) hasSessions.unsafeClose()
+      if (size === 0) hasSessions.unsafeClose()
     })
     yield* Effect.forkScoped(Effect.forever(hasSessions.whenOpen(Effect.zipRight(Effect.sleep(tickEvery), tick))))
 
@@ -104,17 +105,20 @@ export const make = ({
           now,
           wallNow,
           random,
-          onWaiting: () => waiting.add(session),
+          onUnsent: () => unsent.add(session),
           cname: randomBytes(12).toString("base64"),
           send: (port, bytes, length, to) => (port === "rtp" ? rtp : rtcp).send(bytes, length, to)
         })
         rtp.listen((bytes, from, port) => session.receive(bytes, from, port))
         rtcp.listen((bytes, from, port) => session.receiveRtcp(bytes, from, port))
-        sessions.add(session)
+        const group = groups[opened++ % groupCount]
+        group?.add(session)
+        size++
         hasSessions.unsafeOpen()
         const close = (): void => {
-          sessions.delete(session)
-          waiting.delete(session)
+          group?.delete(session)
+          unsent.delete(session)
+          size--
           session.close()
           rtp.close()
           rtcp.close()
@@ -129,7 +133,7 @@ export const make = ({
           Effect.acquireRelease(openCall(law, listener), ({ close }) => Effect.sync(close)),
           ({ call }) => call
         ),
-      size: () => sessions.size,
+      size: () => size,
       families: familiesOf(address, announced)
     }
   })

@@ -47,14 +47,14 @@ export interface RtpSessionOptions {
   readonly wallNow: () => number
   /** A random number from 0 to 1 that cannot be guessed. */
   readonly random: () => number
-  /** Digits or a part of a packet wait to be sent: until `isWaiting` is false again, `tick` is needed every 20 ms. */
-  readonly onWaiting: () => void
+  /** There are digits or a part of a packet to send: until `hasUnsent` is false again, `tick` is needed every 20 ms. */
+  readonly onUnsent: () => void
   /** The name of this machine in RTCP: the same for all streams, without personal data (RFC 7022). */
   readonly cname: string
 }
 
 /** The packet that is read; all sessions use the same, because none is read while another one is. */
-const packet = new RtpPacket()
+const received = new RtpPacket()
 
 type SessionKeyPair = NonNullable<MediaParameters["keys"]>
 
@@ -73,8 +73,8 @@ export class RtpSession {
   readonly #reports: RtcpReports
   readonly #dropped = { malformed: 0, unknownType: 0, unauthenticated: 0, foreign: 0 }
   #parameters: MediaParameters | undefined
-  /** Whether what was negotiated lets us send. */
-  #isSender = false
+  /** Whether what was negotiated lets us send audio, and to an address. */
+  #isSendingAgreed = false
   #latch: PeerLatch | undefined
   /** Where the peer's RTCP came from. */
   #rtcpSource: MediaAddress | undefined
@@ -129,7 +129,7 @@ export class RtpSession {
     const former = this.#parameters
     this.#parameters = parameters
     const { direction, remote } = parameters
-    this.#isSender = (direction === "sendrecv" || direction === "sendonly") && !isUnspecified(remote)
+    this.#isSendingAgreed = (direction === "sendrecv" || direction === "sendonly") && !isUnspecified(remote)
     if (this.#latch === undefined) this.#latch = new PeerLatch(parameters.remote, parameters.hosts)
     else this.#latch.negotiate(parameters.remote, parameters.hosts, this.#options.now())
     if (former?.remote.address !== parameters.remote.address) this.#rtcpSource = this.#rtcpAt = undefined
@@ -152,18 +152,18 @@ export class RtpSession {
       this.receiveRtcp(bytes, address, port)
       return
     }
-    if (!packet.readHeader(bytes, bytes.length)) this.#dropped.malformed++
-    else if (!this.#incoming.knows(packet.payloadType)) this.#dropped.unknownType++
+    if (!received.readHeader(bytes, bytes.length)) this.#dropped.malformed++
+    else if (!this.#incoming.knows(received.payloadType)) this.#dropped.unknownType++
     else {
-      const length = this.#srtpIn === undefined ? bytes.length : this.#srtpIn.unprotect(bytes, packet)
+      const length = this.#srtpIn === undefined ? bytes.length : this.#srtpIn.unprotect(bytes, received)
       const now = this.#options.now()
       if (length < 0) this.#dropped.unauthenticated++
-      else if (!packet.read(bytes, length)) this.#dropped.malformed++
-      else if (!latch.accepts(address, port, packet.ssrc, packet.sequence, now)) this.#dropped.foreign++
+      else if (!received.read(bytes, length)) this.#dropped.malformed++
+      else if (!latch.accepts(address, port, received.ssrc, received.sequence, now)) this.#dropped.foreign++
       else {
-        if (packet.ssrc === this.#outgoing.ssrc) this.#avoidCollision(now)
-        if (packet.ssrc !== this.#incoming.ssrc) this.#reports.forget()
-        this.#incoming.take(packet, bytes, now)
+        if (received.ssrc === this.#outgoing.ssrc) this.#avoidCollision(now)
+        if (received.ssrc !== this.#incoming.ssrc) this.#reports.forget()
+        this.#incoming.take(received, bytes, now)
       }
     }
   }
@@ -195,7 +195,7 @@ export class RtpSession {
     if (!this.#maySend || this.#digits.isSending) return
     this.#outgoing.send(frame, this.#options.now())
     this.#hasSpoken = true
-    if (this.#outgoing.isFilling) this.#options.onWaiting()
+    if (this.#outgoing.isFilling) this.#options.onUnsent()
   }
 
   /** Drops audio that does not fill a packet yet. */
@@ -208,16 +208,19 @@ export class RtpSession {
     if (this.#parameters?.telephoneEvent === undefined) return false
     if (!this.#maySend) return true
     this.#digits.push(digits, this.#options.now())
-    this.#options.onWaiting()
+    this.#options.onUnsent()
     return true
   }
 
-  /** Whether digits or a part of a packet wait to be sent. */
-  get isWaiting(): boolean {
+  /** Whether there are digits or a part of a packet to send. */
+  get hasUnsent(): boolean {
     return this.#digits.isActive || this.#outgoing.isFilling
   }
 
-  /** Sends what is due. To be called every 20 ms while something waits, and every 100 ms for reports and what keeps NATs open. */
+  /**
+   * Sends what is due. To be called every 20 ms while `hasUnsent`, and at least every 100 ms otherwise: for comfort noise,
+   * reports, and the packets that keep NATs open.
+   */
   tick(now = this.#options.now()): void {
     const parameters = this.#parameters
     if (parameters === undefined || this.#isClosed) return
@@ -232,7 +235,8 @@ export class RtpSession {
         this.#outgoing.keepAlive(now, parameters.comfortNoise)
       }
     }
-    if (now >= this.#reports.dueAt) this.#report(now, false)
+    // Ticks of many sessions take time, and a report relates both clocks.
+    if (now >= this.#reports.dueAt) this.#report(this.#options.now(), false)
   }
 
   /** How well the peer's audio came. Also after the end. */
@@ -275,7 +279,7 @@ export class RtpSession {
   }
 
   get #maySend(): boolean {
-    return this.#isSender && !this.#isClosed && this.#isProven
+    return this.#isSendingAgreed && !this.#isClosed && this.#isProven
   }
 
   get #isProven(): boolean {

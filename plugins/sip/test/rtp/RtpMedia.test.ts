@@ -210,6 +210,33 @@ describe("RTP on sockets", () => {
     })
   )
 
+  it.scoped("begins comfort noise within 160 ms in each of many calls, also while others end", () =>
+    Effect.gen(function* () {
+      const media = yield* rangeAt(31_280, 31_319)
+      const peer = yield* socketOn("127.0.0.1")
+      const noise = new Set<number>()
+      const arrived = yield* Deferred.make<void>()
+      peer.on("message", (bytes) => {
+        if (((bytes[1] ?? 0) & 0x7f) === 13) noise.add(bytes.readUInt32BE(8))
+        if (noise.size === 7) Effect.runSync(Deferred.succeed(arrived, undefined))
+      })
+      const ending = yield* Scope.make()
+      const open = Effect.gen(function* () {
+        yield* Scope.extend(media.open("mulaw", silent), ending)
+        return yield* media.open("mulaw", silent)
+      })
+      const calls = yield* Effect.all(Array.from({ length: 7 }, () => open))
+      yield* Scope.close(ending, Exit.void)
+      for (const { session } of calls) {
+        session.negotiate(parameters({ address: "127.0.0.1", port: peer.address().port }, { comfortNoise: 13 }))
+        session.send(frame(4))
+      }
+      for (let at = 20; at <= 160; at += 20) yield* TestClock.adjust("20 millis")
+      yield* Deferred.await(arrived)
+      expect(noise.size).toBe(7)
+    })
+  )
+
   it.scoped("opens and closes two hundred calls on ten pairs of ports without a leak", () =>
     Effect.gen(function* () {
       const media = yield* rangeAt(31_220, 31_239)

@@ -45,7 +45,7 @@ export class VirtualEnd {
       wallNow: () => 1_700_000_000_000 + clock.now,
       random,
       // They are ticked every 20 ms.
-      onWaiting: () => {},
+      onUnsent: () => {},
       cname: "virtual"
     })
   }
