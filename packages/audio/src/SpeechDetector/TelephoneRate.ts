@@ -39,8 +39,8 @@ const decimate = (at: number, factor: number, taps: Float64Array, count: number)
 }
 
 /**
- * The same for 16 kHz, by far the most frequent case. The loop over the taps would take longer than the sums, and so would
- * reading each sample eight times: the last 14 are variables, which the processor keeps in registers.
+ * The same for 16 kHz, by far the most frequent case. The loop over the taps would take longer than the sums. The last 14
+ * samples are variables, so that each is read from the array once instead of eight times.
  */
 const halve = (at: number, taps: Float64Array, count: number): void => {
   const x = input

@@ -43,7 +43,7 @@ export const writeText = (stream: Duplex, message: string): boolean => {
   return true
 }
 
-/** The same for up to 4095 bytes: a copy with its header is one write, where header and payload would be two and a vector. */
+/** The same for up to 4095 bytes: one buffer with header and payload takes a plain write; two would take `writev`. */
 export const writeBytes = (stream: Duplex, message: Uint8Array): boolean => {
   const { length } = message
   if (length > mostLength) return false
