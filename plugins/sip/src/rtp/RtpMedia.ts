@@ -62,8 +62,8 @@ export const make = ({
     /** Sessions with something to send. */
     const unsent = new Set<RtpSession>()
     let opened = 0
-    let size = 0
     let ticks = 0
+    const size = (): number => groups.reduce((sum, group) => sum + group.size, 0)
     const hasSessions = yield* Effect.makeLatch()
 
     const tick = Effect.sync(() => {
@@ -73,7 +73,7 @@ export const make = ({
         session.tick(at)
         if (!session.hasUnsent) unsent.delete(session)
       }
-      if (size === 0) hasSessions.unsafeClose()
+      if (size() === 0) hasSessions.unsafeClose()
     })
     yield* Effect.forkScoped(Effect.forever(hasSessions.whenOpen(Effect.zipRight(Effect.sleep(tickEvery), tick))))
 
@@ -113,12 +113,10 @@ export const make = ({
         rtcp.listen((bytes, from, port) => session.receiveRtcp(bytes, from, port))
         const group = groups[opened++ % groupCount]
         group?.add(session)
-        size++
         hasSessions.unsafeOpen()
         const close = (): void => {
           group?.delete(session)
           unsent.delete(session)
-          size--
           session.close()
           rtp.close()
           rtcp.close()
@@ -133,7 +131,7 @@ export const make = ({
           Effect.acquireRelease(openCall(law, listener), ({ close }) => Effect.sync(close)),
           ({ call }) => call
         ),
-      size: () => size,
+      size,
       families: familiesOf(address, announced)
     }
   })
