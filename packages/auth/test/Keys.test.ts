@@ -1,5 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
+import { yieldThread } from "@svc/api/JsonLimits"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { BigDecimal, Deferred, Duration, Effect, Either, Layer, Redacted, TestClock } from "effect"
 import { Accounts } from "../src/Accounts.ts"
@@ -159,6 +160,10 @@ layer(Test)("Keys", (it) => {
         yield* TestClock.adjust("1 millis")
         yield* sql`update api_keys set revoked_at = now() where id = ${id}`
         yield* Effect.forEach([1, 2, 3], () => keys.authenticate(raw))
+        // Not before the work of the request is done.
+        expect(reads).toBe(1)
+        yield* Effect.repeat(yieldThread, { until: () => reads > 1 })
+        yield* Effect.zipRight(keys.authenticate(raw), yieldThread)
         expect(reads).toBe(2)
         yield* Deferred.succeed(slow, undefined)
         const refused = yield* Effect.repeat(Effect.either(keys.authenticate(raw)), { until: Either.isLeft })
