@@ -1,5 +1,5 @@
-import { Context, type Effect, type Schema } from "effect"
-import type { StreamedBody } from "./PlainRoutes.ts"
+import { Context, type Schema } from "effect"
+import type { BodyWriter } from "./PlainRoutes.ts"
 
 /**
  * Annotation of an endpoint that may answer with server-sent events: the schema of an event's data. Its handler is
@@ -12,14 +12,23 @@ export class Streamed {
   readonly _tag = "Streamed"
 }
 
+/** A response of server-sent events whose head has been sent. */
+export interface OpenStream extends BodyWriter {
+  /** Ends the response. */
+  readonly end: () => void
+  /** Cuts the connection, so that the client does not take the incomplete response for a complete one. */
+  readonly cut: () => void
+}
+
 /** The answer of a request as server-sent events; a request service of endpoints with {@link EventStreamOf}. */
 export class EventStream extends Context.Tag("@svc/api/EventStream")<
   EventStream,
   {
     /**
-     * Sends the head (status 200) and then the body, until the body has ended. An error of the handler before that is
-     * answered as any other. When the body fails or is interrupted, the connection is cut.
+     * Sends the head (status 200), once. An error of the handler before that is answered as any other. The handler then
+     * ends or cuts the stream, also when it is interrupted, and completes with {@link Streamed}. Undefined when the client
+     * is gone. Throws when node refuses the head.
      */
-    readonly send: (body: StreamedBody) => Effect.Effect<Streamed>
+    readonly open: () => OpenStream | undefined
   }
 >() {}

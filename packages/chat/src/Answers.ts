@@ -1,11 +1,10 @@
 import type { FinishReason } from "@svc/api/chat/ChatCompletion"
 import { Unavailable } from "@svc/api/VoiceError"
-import type { LanguageModel, ModelDelta, ModelRequest, ModelToolCall } from "@svc/providers/LanguageModel"
-import { Cause, type Context, Effect } from "effect"
+import type { ModelDelta, ModelRequest, ModelToolCall } from "@svc/providers/LanguageModel"
+import { type LoadedLanguageModel, startGeneration } from "@svc/providers/LoadedLanguageModel"
+import { Cause, Effect, Exit, Runtime } from "effect"
 import type { PreparedRequest } from "./PreparedRequest.ts"
 import { StopTexts } from "./StopTexts.ts"
-
-type Model = Context.Tag.Service<LanguageModel>
 
 /** A part of an answer. */
 export type AnswerPart =
@@ -31,16 +30,16 @@ const reasonForClient = (cause: Cause.Cause<{ readonly reason: string }>): strin
   return failure._tag === "Some" ? failure.value.reason : "it crashed"
 }
 
-/** What is told about an answer while it is made. */
+/** What is told about an answer while it is made. None of these may throw. */
 export interface AnswerListener {
-  readonly onPart: (model: Model, part: AnswerPart) => void
-  /** The answer is complete although its model goes on, which is to be interrupted. Called at most once. */
-  readonly onCut: (answer: ModelAnswer) => void
+  readonly onPart: (model: LoadedLanguageModel, part: AnswerPart) => void
+  /** Called once, after the last part. */
+  readonly onEnd: (exit: Exit.Exit<ModelAnswer, Unavailable>) => void
 }
 
 /** How an answer ended, and the model that gave it. */
 export interface ModelAnswer extends AnswerEnd {
-  readonly model: Model
+  readonly model: LoadedLanguageModel
 }
 
 /** The tokens of an answer of so many characters, by its length and that of the request. */
@@ -54,83 +53,124 @@ const estimatedUsage = ({ messages, tools }: ModelRequest, characters: number): 
   }
 }
 
-/** Runs one model. Calls of tools that were not offered, as models sometimes make, are left out. */
-const answerOf = (model: Model, { parallelToolCalls, request, stop }: PreparedRequest, listener: AnswerListener) =>
-  Effect.suspend(() => {
-    const texts = new StopTexts(stop)
-    let isCut = false
-    let length = 0
-    let calls = 0
-    let done: FinishReason | undefined
-    let usage: AnswerEnd["usage"]
+/** Reads the deltas of one model. Calls of tools that were not offered, as models sometimes make, are left out. */
+class AnswerReader {
+  readonly #model: LoadedLanguageModel
+  readonly #prepared: PreparedRequest
+  readonly #listener: AnswerListener
+  readonly #texts: StopTexts
+  #isCut = false
+  #length = 0
+  #calls = 0
+  #done: FinishReason | undefined
+  #usage: AnswerEnd["usage"]
+  /** Whether there was a part. */
+  hasBegun = false
 
-    const ended = (reason: FinishReason): ModelAnswer => ({ model, reason, ...(usage !== undefined && { usage }) })
-    const cut = (reason: FinishReason): void => {
-      isCut = true
-      // Models count at their end, which is not waited for.
-      usage ??= estimatedUsage(request, length)
-      listener.onCut(ended(reason))
-    }
-    const say = (text: string): void => {
-      const said = text.slice(0, longestAnswer - length)
-      length += said.length
-      if (said !== "") listener.onPart(model, { _tag: "Text", text: said })
-      if (said.length < text.length) cut("length")
-    }
-    const onDelta = (delta: ModelDelta): void => {
-      if (isCut) return
-      if (delta._tag === "Text") {
-        const { stopped, text } = texts.push(delta.text)
-        say(text)
-        if (stopped && !isCut) cut("stop")
-      } else if (delta._tag === "ToolCall") {
-        say(texts.rest())
-        const isOffered = request.tools.some(({ name }) => name === delta.call.name)
-        if (isCut || !isOffered || (calls > 0 && !parallelToolCalls)) return
-        calls += 1
-        listener.onPart(model, { _tag: "ToolCall", call: delta.call })
-      } else if (delta._tag === "Usage") usage = delta
-      else done = delta.reason
-    }
-    return Effect.map(model.generate(request, onDelta), (): ModelAnswer => {
-      if (!isCut) say(texts.rest())
-      // Whether tools are called is seen by the calls that are left.
-      const own = done === "length" || done === "content_filter" ? done : undefined
-      return ended(own ?? (calls > 0 ? "tool_calls" : "stop"))
-    })
-  })
+  constructor(model: LoadedLanguageModel, prepared: PreparedRequest, listener: AnswerListener) {
+    this.#model = model
+    this.#prepared = prepared
+    this.#listener = listener
+    this.#texts = new StopTexts(prepared.stop)
+  }
+
+  onDelta(delta: ModelDelta): void {
+    if (this.#isCut) return
+    if (delta._tag === "Text") {
+      const { stopped, text } = this.#texts.push(delta.text)
+      this.#say(text)
+      if (stopped && !this.#isCut) this.#cut("stop")
+    } else if (delta._tag === "ToolCall") {
+      this.#say(this.#texts.rest())
+      const { parallelToolCalls, request } = this.#prepared
+      const isOffered = request.tools.some(({ name }) => name === delta.call.name)
+      if (this.#isCut || !isOffered || (this.#calls > 0 && !parallelToolCalls)) return
+      this.#calls += 1
+      this.#tell({ _tag: "ToolCall", call: delta.call })
+    } else if (delta._tag === "Usage") this.#usage = delta
+    else this.#done = delta.reason
+  }
+
+  /** The model has completed. */
+  onDone(): void {
+    if (!this.#isCut) this.#say(this.#texts.rest())
+    if (this.#isCut) return
+    // Whether tools are called is seen by the calls that are left.
+    const own = this.#done === "length" || this.#done === "content_filter" ? this.#done : undefined
+    this.#end(own ?? (this.#calls > 0 ? "tool_calls" : "stop"))
+  }
+
+  #tell(part: AnswerPart): void {
+    this.hasBegun = true
+    this.#listener.onPart(this.#model, part)
+  }
+
+  #say(text: string): void {
+    const said = text.slice(0, longestAnswer - this.#length)
+    this.#length += said.length
+    if (said !== "") this.#tell({ _tag: "Text", text: said })
+    if (said.length < text.length) this.#cut("length")
+  }
+
+  /** The answer is complete although its model goes on. Models count at their end, which is not waited for. */
+  #cut(reason: FinishReason): void {
+    this.#isCut = true
+    this.#usage ??= estimatedUsage(this.#prepared.request, this.#length)
+    this.#end(reason)
+  }
+
+  #end(reason: FinishReason): void {
+    const usage = this.#usage
+    this.#listener.onEnd(Exit.succeed({ model: this.#model, reason, ...(usage !== undefined && { usage }) }))
+  }
+}
 
 /**
  * Answers with the first model that does, in order of preference: the next one is asked when one fails before its first part.
- * After that a failure is the answer's.
+ * After that a failure is the answer's. The result stops the model that answers, without waiting for it; an answer whose end was told
+ * may have a model that goes on. `runtime`: that of the request's fiber.
  */
 export const generate = (
-  models: ReadonlyArray<Model>,
+  models: ReadonlyArray<LoadedLanguageModel>,
   prepared: PreparedRequest,
+  runtime: Runtime.Runtime<never>,
   listener: AnswerListener
-): Effect.Effect<ModelAnswer, Unavailable> => {
-  const ask = (index: number): Effect.Effect<ModelAnswer, Unavailable> => {
+): (() => void) => {
+  let isStopped = false
+  /** The model that was asked last: one that is refused at once has ended before its start returns. */
+  let asked = 0
+  let stop = () => {}
+  const ask = (index: number): void => {
     const model = models[index]
     if (model === undefined) {
-      return new Unavailable({ message: "No language model is loaded: name a plugin that has one in SVC_PLUGINS" })
+      const message = "No language model is loaded: name a plugin that has one in SVC_PLUGINS"
+      listener.onEnd(Exit.fail(new Unavailable({ message })))
+      return
     }
-    let begun = false
-    const answer = answerOf(model, prepared, {
-      onPart: (one, part) => {
-        begun = true
-        listener.onPart(one, part)
+    const reader = new AnswerReader(model, prepared, listener)
+    const stopThis = startGeneration(model, prepared.request, runtime, {
+      onDelta: (delta) => {
+        if (!isStopped) reader.onDelta(delta)
       },
-      onCut: listener.onCut
+      onEnd: (exit) => {
+        if (isStopped) return
+        if (Exit.isSuccess(exit)) {
+          reader.onDone()
+          return
+        }
+        const reason = reasonForClient(exit.cause)
+        Runtime.runFork(runtime)(Effect.logWarning(`Language model ${model.id} failed a chat completion: ${reason}`))
+        if (!reader.hasBegun && index + 1 < models.length) {
+          asked = index + 1
+          ask(asked)
+        } else listener.onEnd(Exit.fail(new Unavailable({ message: `The language model failed: ${reason}` })))
+      }
     })
-    return Effect.catchAllCause(answer, (cause) => {
-      if (Cause.isInterrupted(cause)) return Effect.interrupt
-      const reason = reasonForClient(cause)
-      const failed = new Unavailable({ message: `The language model failed: ${reason}` })
-      return Effect.zipRight(
-        Effect.logWarning(`Language model ${model.id} failed a chat completion: ${reason}`),
-        begun || index + 1 === models.length ? failed : ask(index + 1)
-      )
-    })
+    if (asked === index) stop = stopThis
   }
-  return ask(0)
+  ask(asked)
+  return () => {
+    isStopped = true
+    stop()
+  }
 }

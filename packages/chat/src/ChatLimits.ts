@@ -2,18 +2,22 @@ import { ChatConcurrentLimitExceeded, ChatRateLimitExceeded } from "@svc/api/cha
 import type { Principal } from "@svc/api/Principal"
 import { RateLimits } from "@svc/auth/RateLimits"
 import { TierLimits } from "@svc/auth/TierLimits"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { ChatSlots, type SlotUse } from "./ChatSlots.ts"
 
 /** Seconds after which a client may try again when too many completions run: one may have ended by then. */
 const retryAfter = 1
 
 type Org = Principal["org"]
+type Refusal = ChatRateLimitExceeded | ChatConcurrentLimitExceeded
 
 /** A completion that counts as running. */
-interface Counted {
-  /** Ends the count, and waits until other servers know it. A second time it does nothing. */
-  readonly finish: Effect.Effect<void>
+export interface Counted {
+  /**
+   * Ends the count. The result completes when other servers know it; undefined when nothing is to be waited for. A second
+   * time it ends nothing.
+   */
+  readonly finish: () => Effect.Effect<void> | undefined
 }
 
 /**
@@ -31,9 +35,7 @@ export class ChatLimits extends Context.Tag("@svc/chat/ChatLimits")<
     readonly within: (
       org: Org,
       id: string
-    ) => <A, E, R>(
-      completion: (counted: Counted) => Effect.Effect<A, E, R>
-    ) => Effect.Effect<A, E | ChatRateLimitExceeded | ChatConcurrentLimitExceeded, R>
+    ) => <A, E, R>(completion: (counted: Counted) => Effect.Effect<A, E, R>) => Effect.Effect<A, E | Refusal, R>
     /** Completions of an organization that run on this server. */
     readonly running: (orgId: number) => number
   }
@@ -44,6 +46,7 @@ export class ChatLimits extends Context.Tag("@svc/chat/ChatLimits")<
       const rates = yield* RateLimits
       const tiers = yield* TierLimits
       const slots = yield* ChatSlots
+      const clock = yield* Effect.clock
       const running = new Map<number, number>()
 
       const tooMany = (tier: Org["tier"]) =>
@@ -70,32 +73,36 @@ export class ChatLimits extends Context.Tag("@svc/chat/ChatLimits")<
         else running.delete(id)
       }
 
-      const admit = Effect.fnUntraced(function* (org: Org, take: SlotUse["take"]) {
-        const bucket = `chat:${org.id}`
-        const { chatPerMinute } = tiers.of(org.tier)
-        const allowance = rates.peek(bucket, chatPerMinute, yield* Clock.currentTimeMillis)
-        if (!allowance.admitted) return yield* tooOften(org.tier, allowance.resetIn)
-        if (!(yield* take)) return yield* tooMany(org.tier)
-        const { admitted, resetIn } = rates.consume(bucket, chatPerMinute, yield* Clock.currentTimeMillis)
-        if (!admitted) return yield* tooOften(org.tier, resetIn)
-      })
+      const admit = (org: Org, take: SlotUse["take"]) =>
+        Effect.suspend((): Effect.Effect<void, Refusal> => {
+          const bucket = `chat:${org.id}`
+          const { chatPerMinute } = tiers.of(org.tier)
+          const allowance = rates.peek(bucket, chatPerMinute, clock.unsafeCurrentTimeMillis())
+          if (!allowance.admitted) return tooOften(org.tier, allowance.resetIn)
+          return Effect.flatMap(take, (isTaken): Effect.Effect<void, Refusal> => {
+            if (!isTaken) return tooMany(org.tier)
+            const { admitted, resetIn } = rates.consume(bucket, chatPerMinute, clock.unsafeCurrentTimeMillis())
+            return admitted ? Effect.void : tooOften(org.tier, resetIn)
+          })
+        })
 
       const within =
         (org: Org, id: string) =>
         <A, E, R>(completion: (counted: Counted) => Effect.Effect<A, E, R>) => {
           const slot = slots.of(org.id, tiers.of(org.tier).chatConcurrent, id)
-          let given: Effect.Effect<void> | undefined
-          const free = Effect.suspend(() => {
-            if (given !== undefined) return Effect.succeed(given)
-            given = Effect.void
+          let isOver = false
+          let known: Effect.Effect<void> | undefined
+          const finish = () => {
+            if (isOver) return known
+            isOver = true
             freeOwn(org)
-            return Effect.tap(slot.giveBack, (known) => Effect.sync(() => (given = known)))
-          })
-          const finish = Effect.flatten(Effect.uninterruptible(free))
+            known = slot.giveBack(clock.unsafeCurrentTimeMillis())
+            return known
+          }
           return Effect.acquireUseRelease(
             takeOwn(org),
-            () => Effect.zipRight(admit(org, slot.take), completion({ finish })),
-            () => free
+            () => Effect.flatMap(admit(org, slot.take), () => completion({ finish })),
+            () => Effect.sync(finish)
           )
         }
 

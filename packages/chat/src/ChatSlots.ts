@@ -15,9 +15,9 @@ export interface SlotUse {
   readonly take: Effect.Effect<boolean>
   /**
    * Begins to give it back, also one that is only taken afterwards because the database was late. The result completes
-   * when other servers know it, or after a second. Run it once.
+   * when other servers know it, or after a second; it is undefined when they need not know it. `now` in ms. Call it once.
    */
-  readonly giveBack: Effect.Effect<Effect.Effect<void>>
+  readonly giveBack: (now: number) => Effect.Effect<void> | undefined
 }
 
 /**
@@ -41,6 +41,7 @@ export class ChatSlots extends Context.Tag("@svc/chat/ChatSlots")<
       const background = yield* FiberSet.runtime(yield* FiberSet.make<unknown, unknown>())<never>()
       const kept = new KeptSlots()
       let isShared = true
+      let isAlone = (yield* lease.others) === 0
       yield* lease.onDeath("chat.slots", repo.releaseAllOf)
 
       const release = (slots: ReadonlyArray<ChatSlot>) => Effect.retry(repo.release(slots), Schedule.spaced("1 second"))
@@ -48,7 +49,7 @@ export class ChatSlots extends Context.Tag("@svc/chat/ChatSlots")<
         every: keptInterval,
         run: Effect.gen(function* () {
           const { id } = yield* lease.current
-          const isAlone = (yield* lease.others) === 0
+          isAlone = (yield* lease.others) === 0
           const now = yield* Clock.currentTimeMillis
           const removed = isAlone ? kept.removeUnused(id, now) : kept.removeAll()
           if (removed.length > 0) background(release(removed))
@@ -107,14 +108,14 @@ export class ChatSlots extends Context.Tag("@svc/chat/ChatSlots")<
           const fiber = background(releasing)
           return Effect.asVoid(Effect.timeoutOption(Fiber.await(fiber), patience))
         }
-        const giveBack = Effect.zipWith(lease.others, Clock.currentTimeMillis, (others, now) => {
+        const giveBack = (now: number): Effect.Effect<void> | undefined => {
           if (asked !== undefined) {
             const { answer, slot } = asked
             return begin(Effect.zipRight(Fiber.await(answer), release([slot])))
           }
-          if (held === undefined || (others === 0 && kept.keep(held, Math.floor(limit / 2), now))) return Effect.void
+          if (held === undefined || (isAlone && kept.keep(held, Math.floor(limit / 2), now))) return undefined
           return begin(release([held]))
-        })
+        }
         return { take, giveBack }
       }
 

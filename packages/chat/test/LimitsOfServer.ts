@@ -65,4 +65,4 @@ export const begin = (limits: Limits, org: Principal["org"]) =>
 
 /** A completion that ends at once. */
 export const quick = (limits: Limits, org: Principal["org"]) =>
-  limits.within(org, `chatcmpl-${++ids}`)(({ finish }) => finish)
+  limits.within(org, `chatcmpl-${++ids}`)(({ finish }) => finish() ?? Effect.void)

@@ -53,7 +53,7 @@ it.effect("an org key with a project acts on that project", () =>
       Layer.mergeAll(
         Layer.succeed(CurrentPrincipal, principal),
         Layer.succeed(CurrentProject, project),
-        Layer.mock(EventStream, {})
+        Layer.succeed(EventStream, { open: () => undefined })
       )
     )
     const body = { number: "+31201234567", telephony: "sip" }

@@ -1,6 +1,6 @@
 import { Context } from "effect"
 import type { Embedding } from "./Embedding.ts"
-import type { LanguageModel } from "./LanguageModel.ts"
+import type { LoadedLanguageModel } from "./LoadedLanguageModel.ts"
 import type { ObjectStore } from "./ObjectStore.ts"
 import type { SpeechToText } from "./SpeechToText.ts"
 import type { Telephony } from "./Telephony.ts"
@@ -29,7 +29,7 @@ export class Providers extends Context.Tag("@svc/providers/Providers")<
     readonly telephony: ReadonlyArray<Context.Tag.Service<Telephony>>
     readonly speechToText: ReadonlyArray<Context.Tag.Service<SpeechToText>>
     readonly textToSpeech: ReadonlyArray<Context.Tag.Service<TextToSpeech>>
-    readonly languageModel: ReadonlyArray<Context.Tag.Service<LanguageModel>>
+    readonly languageModel: ReadonlyArray<LoadedLanguageModel>
     /** The detector that `SVC_VOICE_ACTIVITY` names, else the first; undefined: that of the engine. */
     readonly voiceActivity: Context.Tag.Service<VoiceActivity> | undefined
     /** The first embedding provider. It has no fallback, because vectors of two models cannot be compared. */

@@ -1,7 +1,13 @@
-import { type LanguageModel, LanguageModelError } from "@svc/providers/LanguageModel"
+import {
+  type LanguageModel,
+  LanguageModelError,
+  type ModelDelta,
+  type ModelRequest
+} from "@svc/providers/LanguageModel"
+import type { LoadedLanguageModel } from "@svc/providers/LoadedLanguageModel"
 import * as SharedTimeout from "@svc/providers/SharedTimeout"
 import { type Context, Duration, Effect, Fiber, Runtime } from "effect"
-import { fencedRequest } from "./FencedRequest.ts"
+import { fencedRequest, type RequestState, startRequest } from "./FencedRequest.ts"
 import { settled } from "./IsolatedFiber.ts"
 import { modelDelta } from "./ModelShapes.ts"
 import { makeCircuit } from "./ProviderCircuit.ts"
@@ -23,8 +29,10 @@ export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) 
   const timeout = yield* SharedTimeout.make(modelIdleMs)
   const failed = (reason: string) => new LanguageModelError({ reason: `${model.id}: ${reason}`, retryable: true })
 
-  const generate: Service["generate"] = (request, onDelta) =>
-    fencedRequest(circuit, failed, { timeout, reason: "generated nothing" }, (state) =>
+  const idle = { timeout, reason: "generated nothing" }
+  const run =
+    (request: ModelRequest, onDelta: (delta: ModelDelta) => void) =>
+    (state: RequestState): Effect.Effect<void, LanguageModelError> =>
       model.generate(request, (delta) => {
         if (!state.live) return
         const problem = problemOf(modelDelta, delta)
@@ -32,7 +40,10 @@ export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) 
         state.lastActivity = circuit.now()
         onDelta(delta)
       })
-    )
+  const generate: Service["generate"] = (request, onDelta) =>
+    fencedRequest(circuit, failed, idle, run(request, onDelta))
+  const start: NonNullable<LoadedLanguageModel["start"]> = (request, runtime, { onDelta, onEnd }) =>
+    startRequest(circuit, failed, idle, run(request, onDelta), runtime, onEnd)
 
   /**
    * Outside the circuit breaker: a model that was not prepared may answer. The plugin's fiber begins on this stack and not
@@ -72,6 +83,7 @@ export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) 
     ...(model.discount === undefined ? {} : { discount: model.discount }),
     health: circuit.health(Effect.suspend(() => model.health)),
     ...(model.prepare && { prepare }),
-    generate
-  } satisfies Service
+    generate,
+    start
+  } satisfies LoadedLanguageModel
 })

@@ -63,8 +63,8 @@ export const startRequest = <E extends ProviderError>(
   )
   stop = () => {
     stopWatching()
-    // Not waited for: a provider may take its time to stop.
-    provider.unsafeInterruptAsFork(FiberId.none)
+    // Not waited for: a provider may take its time to stop. An interruption of one that has ended is work for nothing.
+    if (provider.unsafePoll() === null) provider.unsafeInterruptAsFork(FiberId.none)
   }
   provider.addObserver((exit) => end(settled(exit, failed)))
   return () => end(Exit.interrupt(FiberId.none))

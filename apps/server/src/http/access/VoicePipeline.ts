@@ -1,5 +1,5 @@
 import type { HttpApi } from "@effect/platform"
-import { EventStream, EventStreamOf, Streamed } from "@svc/api/EventStream"
+import { EventStream, EventStreamOf } from "@svc/api/EventStream"
 import { HandlerRegistry, type VoiceServices } from "@svc/api/Handlers"
 import { AccessRule, CurrentPrincipal, CurrentProject } from "@svc/api/Principal"
 import { bodyFault } from "@svc/chat/BodyFaults"
@@ -7,7 +7,7 @@ import { Context, Effect, Option } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
 import { applyHeaders } from "../exchange/Responses.ts"
 import * as Dispatcher from "../routing/Dispatcher.ts"
-import { streamed } from "../routing/PlainRoutes.ts"
+import { openBody } from "../routing/PlainRoutes.ts"
 import { type RequestPipeline, readBody } from "../routing/RequestPipeline.ts"
 import { Security } from "./Security.ts"
 
@@ -24,7 +24,7 @@ const eventStreamHead = {
 const eventStreamOf = (exchange: Exchange): Context.Tag.Service<EventStream> => {
   // The drain clears it while the request runs.
   const kept = exchange.response.shouldKeepAlive
-  return { send: (body) => Effect.as(streamed(exchange, eventStreamHead, body, kept), new Streamed()) }
+  return { open: () => openBody(exchange, eventStreamHead, kept) }
 }
 
 /**

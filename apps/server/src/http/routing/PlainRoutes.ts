@@ -1,5 +1,5 @@
-import type { ServerResponse } from "node:http"
-import type { BodyWriter, PlainRequest, PlainResponse, PlainRoute, StreamedBody } from "@svc/api/PlainRoutes"
+import type { OpenStream } from "@svc/api/EventStream"
+import type { PlainRequest, PlainResponse, PlainRoute, StreamedBody } from "@svc/api/PlainRoutes"
 import { Effect } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
 import { withRequestId } from "../exchange/Exchange.ts"
@@ -29,32 +29,41 @@ export const plainRequest = (exchange: Exchange, params: PathParams, search: str
   }
 }
 
-/** `kept`: whether the connection was to be kept before the drain, which clears that on every response in progress. */
-const writerOf = (response: ServerResponse, kept: boolean): BodyWriter => ({
-  write: (piece) => Effect.async<void>((resume) => void response.write(piece, () => resume(Effect.void))),
-  push: (piece) => void response.write(piece),
-  isBehind: () => response.writableNeedDrain,
-  isStopping: () => kept && !response.shouldKeepAlive
-})
+/**
+ * Sends a head, after which the body is written piece by piece. Undefined when the exchange has been answered or the client
+ * is gone. Throws when node refuses the head. `kept`: whether the connection was to be kept before the drain, which clears that on every
+ * response in progress.
+ */
+export const openBody = (
+  exchange: Exchange,
+  { headers = {}, status }: Pick<PlainResponse, "headers" | "status">,
+  kept: boolean
+): OpenStream | undefined => {
+  const { response } = exchange
+  if (response.headersSent || response.destroyed) return undefined
+  applyHeaders(exchange, headers)
+  response.writeHead(status)
+  return {
+    write: (piece) => Effect.async<void>((resume) => void response.write(piece, () => resume(Effect.void))),
+    push: (piece) => void response.write(piece),
+    isBehind: () => response.writableNeedDrain,
+    isStopping: () => kept && !response.shouldKeepAlive,
+    end: () => void response.end(),
+    cut: () => void response.destroy()
+  }
+}
 
 /**
  * Sends a head and then a body piece by piece, until the body has ended. When it fails or is interrupted, the connection
  * is cut. Does nothing when the exchange has been answered or the client is gone.
  */
-export const streamed = (
-  exchange: Exchange,
-  { headers = {}, status }: Pick<PlainResponse, "headers" | "status">,
-  body: StreamedBody,
-  kept: boolean
-): Effect.Effect<void> =>
+const streamed = (exchange: Exchange, head: PlainResponse, body: StreamedBody, kept: boolean): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { request, response } = exchange
-    if (response.headersSent || response.destroyed) return Effect.void
-    applyHeaders(exchange, headers)
-    response.writeHead(status)
-    if (request.method === "HEAD") return Effect.sync(() => void response.end())
-    return body(writerOf(response, kept)).pipe(
-      Effect.onExit((exit) => Effect.sync(() => void (exit._tag === "Success" ? response.end() : response.destroy()))),
+    const stream = openBody(exchange, head, kept)
+    if (stream === undefined) return Effect.void
+    if (exchange.request.method === "HEAD") return Effect.sync(stream.end)
+    return body(stream).pipe(
+      Effect.onExit((exit) => Effect.sync(exit._tag === "Success" ? stream.end : stream.cut)),
       Effect.catchAllCause(() => Effect.void)
     )
   })
