@@ -1,4 +1,4 @@
-import { Data, Effect } from "effect"
+import { Data, Effect, Either } from "effect"
 
 /**
  * Limits of JSON from outside, checked on its bytes before it is parsed: parsing, cleaning and decoding take time for
@@ -120,5 +120,5 @@ export const readJson = Effect.fnUntraced(function* (bytes: Uint8Array, encoding
   return value
 })
 
-const orNoJson = <A>(work: () => A): Effect.Effect<A, UnusableJson> =>
-  Effect.try({ try: work, catch: () => new UnusableJson({ excess: undefined }) })
+const orNoJson = <A>(work: () => A): Either.Either<A, UnusableJson> =>
+  Either.try({ try: work, catch: () => new UnusableJson({ excess: undefined }) })

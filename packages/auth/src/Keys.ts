@@ -110,12 +110,13 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
         authenticate: (raw) => {
           if (!isKey("project", raw) && !isKey("org", raw)) return invalid
           const hash = hashKey(raw)
-          return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            Effect.map(cached(principals, hash, now, find(hash)), (principal) => {
+          return Effect.clockWith((clock) => {
+            const now = clock.unsafeCurrentTimeMillis()
+            return Effect.map(cached(principals, hash, now, find(hash)), (principal) => {
               use.record(principal.key_id, now)
               return principal
             })
-          )
+          })
         },
         authenticateWorkspace: (raw) => {
           if (!isKey("workspace", raw)) return invalid

@@ -142,7 +142,7 @@ export class Security extends Context.Tag("@svc/server/Security")<
 
         return {
           authorize: ({ address, headers, method }, access) =>
-            Effect.flatMap(Effect.clock, (clock) => {
+            Effect.clockWith((clock) => {
               const network = networkOf(address)
               const now = clock.unsafeCurrentTimeMillis()
               const retryAfter = failures.blockedFor(network, now)
