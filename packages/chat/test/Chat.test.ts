@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { chatModel } from "@svc/api/chat/ChatCompletion"
 import type { ChatRequest } from "@svc/api/chat/ChatRequest"
-import type { EventStream } from "@svc/api/EventStream"
+import { type EventStream, Streamed } from "@svc/api/EventStream"
 import { newOrgId } from "@svc/api/Ids"
 import type { BodyWriter } from "@svc/api/PlainRoutes"
 import type { Tier } from "@svc/api/Principal"
@@ -16,7 +16,7 @@ import {
   type ModelRequest
 } from "@svc/providers/LanguageModel"
 import { Providers } from "@svc/providers/Providers"
-import { type Context, Deferred, Effect, Fiber, Layer, TestClock } from "effect"
+import { type Context, Deferred, Effect, Exit, Fiber, Layer, TestClock } from "effect"
 import { Chat } from "../src/Chat.ts"
 import { ChatLimits } from "../src/ChatLimits.ts"
 import { ChatSlots } from "../src/ChatSlots.ts"
@@ -371,6 +371,56 @@ describe("a running completion", () => {
             expect(limits.running(1)).toBe(0)
           }).pipe(withModels(hanging))
         }
+      }
+    })
+  )
+
+  /** A model that says a word and goes on; `stopped` completes when it was interrupted. */
+  const endless = Effect.map(Deferred.make<void>(), (stopped) => ({
+    stopped: Deferred.await(stopped),
+    model: modelOf("endless", (_, onDelta) =>
+      Effect.sync(() => onDelta(text("Hel"))).pipe(
+        Effect.zipRight(Effect.never),
+        Effect.onInterrupt(() => Deferred.succeed(stopped, undefined))
+      )
+    )
+  }))
+
+  it.effect(
+    "stops its model and frees its place when the client is gone at the first word, or its head is refused",
+    () =>
+      Effect.gen(function* () {
+        const refused = new Error("invalid header")
+        const heads: ReadonlyArray<[Context.Tag.Service<EventStream>["open"], Exit.Exit<unknown, unknown>]> = [
+          [() => undefined, Exit.succeed(new Streamed())],
+          [
+            () => {
+              throw refused
+            },
+            Exit.die(refused)
+          ]
+        ]
+        for (const [open, outcome] of heads) {
+          const { model, stopped } = yield* endless
+          yield* Effect.gen(function* () {
+            expect(yield* Effect.exit(complete({ ...body, stream: true }, { open }))).toEqual(outcome)
+            yield* stopped
+            expect((yield* ChatLimits).running(1)).toBe(0)
+          }).pipe(withModels(model))
+        }
+      })
+  )
+
+  it.effect("cuts the stream when it is interrupted, also while it waits for a slow client", () =>
+    Effect.gen(function* () {
+      for (const take of [undefined, () => Effect.never]) {
+        const { model, stopped } = yield* endless
+        const { outcomes, pieces, stream } = client(take)
+        const running = yield* Effect.fork(complete({ ...body, stream: true }, stream).pipe(withModels(model)))
+        yield* Effect.repeat(Effect.yieldNow(), { until: () => pieces.length > 0 })
+        yield* Fiber.interrupt(running)
+        yield* stopped
+        expect(outcomes).toEqual(["cut"])
       }
     })
   )
