@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { DueWork } from "@svc/knowledge/DueWork"
@@ -149,7 +150,8 @@ const show = Effect.fn("show")(function* (
 
 const program = Effect.gen(function* () {
   const directory = yield* temporary
-  const Foundations = Layer.mergeAll(DueWork.layer, PassagesRepo.layer, NodeLease.layer).pipe(
+  const Foundations = Layer.mergeAll(DueWork.layer, DueCheck.layer, PassagesRepo.layer).pipe(
+    Layer.provideMerge(NodeLease.layer),
     Layer.provideMerge(Database.layer),
     Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_DATA_DIR", directory]]))))
   )

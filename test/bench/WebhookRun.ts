@@ -2,6 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { apiVersion, type EventDraft } from "@svc/api/events/Event"
 import { eventSamples } from "@svc/api/events/EventSamples"
 import { newCallId, newEventId, newOrgId } from "@svc/api/Ids"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { Outbox } from "@svc/database/Outbox"
@@ -26,6 +27,7 @@ export const services = (config: ConfigProvider.ConfigProvider) =>
   DeliveryWorker.pipe(
     Layer.provideMerge(Layer.mergeAll(QueueRepo.layer, WebhooksRepo.layer, DeliveriesRepo.layer, Outbox.layer)),
     Layer.provideMerge(DeliveryFanOut.layer),
+    Layer.provide(DueCheck.layer),
     Layer.provide(Layer.mergeAll(NodeLease.layer, RetrySchedule.layer, ReceiverClient.layer)),
     Layer.provide(UrlSafety.layer.pipe(Layer.provide(Resolver.layer))),
     Layer.provideMerge(Database.layer),

@@ -9,6 +9,7 @@ import * as CallEngineSlice from "@svc/call-engine/CallEngineSlice"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import * as ChatSlice from "@svc/chat/ChatSlice"
 import { Cron } from "@svc/cluster/Cron"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { checkKeys } from "@svc/database/SecretRotation"
@@ -55,7 +56,7 @@ const publicUrl = Layer.effect(
 const secretKeys = Layer.effectDiscard(checkKeys)
 
 /** The services below all slices. They end last: database and media sockets stay open until calls are settled. */
-const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
+const Foundations = Layer.mergeAll(Cron.layer, DueCheck.layer, UrlSafety.layer, publicUrl).pipe(
   Layer.provideMerge(Layer.mergeAll(NodeLease.layer, WebhooksSlice.outbox, secretKeys, CallTraces)),
   Layer.provideMerge(serverPlugins),
   Layer.provideMerge(

@@ -1,3 +1,4 @@
+import type { Statement } from "@effect/sql"
 import type { ProjectCreate } from "@svc/api/accounts/Project"
 import type { Tier } from "@svc/api/Principal"
 import { ProjectNotFound } from "@svc/api/VoiceError"
@@ -20,6 +21,8 @@ export class Accounts extends Context.Tag("@svc/auth/Accounts")<
     readonly project: (orgId: number, id: string) => Effect.Effect<Project, ProjectNotFound>
     /** The countries that organizations may call in place of the server's, as they were set, by numeric id. */
     readonly outboundCountries: Effect.Effect<ReadonlyMap<number, string>>
+    /** Whether they differ from these: an expression for DueCheck. */
+    readonly outboundCountriesDiffer: (known: ReadonlyMap<number, string>) => Statement.Fragment
     /** Null: the server's. */
     readonly setOutboundCountries: (orgId: number, countries: string | null) => Effect.Effect<void>
   }
@@ -37,6 +40,7 @@ export class Accounts extends Context.Tag("@svc/auth/Accounts")<
           return found.value
         }),
         outboundCountries: repo.outboundCountries,
+        outboundCountriesDiffer: repo.outboundCountriesDiffer,
         setOutboundCountries: repo.setOutboundCountries
       }
     })

@@ -1,4 +1,5 @@
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { createHash } from "node:crypto"
+import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { newOrgId, newProjectId, OrgId, ProjectId, parseId } from "@svc/api/Ids"
 import type { Tier } from "@svc/api/Principal"
 import { BigDecimal, Context, Effect, Layer, Option, Schema } from "effect"
@@ -32,6 +33,8 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
     readonly setTier: (id: number, tier: Tier) => Effect.Effect<Option.Option<Organization>>
     /** The countries that organizations may call in place of the server's, as they were set, by numeric id. */
     readonly outboundCountries: Effect.Effect<ReadonlyMap<number, string>>
+    /** Whether they differ from these: an expression for DueCheck. */
+    readonly outboundCountriesDiffer: (known: ReadonlyMap<number, string>) => Statement.Fragment
     /** Null: the server's. */
     readonly setOutboundCountries: (id: number, countries: string | null) => Effect.Effect<void>
     /** Projects that are not deleted, newest first. */
@@ -162,6 +165,15 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
           Effect.map((rows) => new Map(rows.map(({ id, outbound_countries }) => [id, outbound_countries]))),
           Effect.orDie
         ),
+        outboundCountriesDiffer: (known) => {
+          const lines = [...known].sort(([a], [b]) => a - b).map(([id, countries]) => `${id}:${countries}`)
+          const hash = createHash("sha256").update(lines.join("\n")).digest("hex")
+          return sql`(
+            select encode(sha256(convert_to(
+              coalesce(string_agg(id || ':' || outbound_countries, chr(10) order by id), ''), 'UTF8'
+            )), 'hex') from organizations where outbound_countries is not null
+          ) <> ${hash}`
+        },
         setOutboundCountries: (id, countries) =>
           Effect.orDie(sql`
             update organizations set outbound_countries = ${countries}, updated_at = now() where id = ${id}`),

@@ -7,6 +7,7 @@ import { Projects } from "@svc/auth/Projects"
 import type { Billing } from "@svc/billing/Billing"
 import type { Usage } from "@svc/billing/Usage"
 import type { Cron } from "@svc/cluster/Cron"
+import type { DueCheck } from "@svc/cluster/DueCheck"
 import type { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import type { Database } from "@svc/database/Database"
@@ -124,6 +125,7 @@ type Needs =
       | Agents
       | Billing
       | Database
+      | DueCheck
       | KnowledgeSearch
       | NodeLease
       | OutboundNumbers

@@ -36,7 +36,7 @@ export class DueCheck extends Context.Tag("@svc/cluster/DueCheck")<
   DueCheck,
   {
     /**
-     * Adds an expression to the check until the scope closes. `name` is unique on the node. Returns the worker's wait:
+     * Adds an expression to the check until the scope closes. `name` is unique on the node, and the name of a column. Returns the worker's wait:
      * it completes when something is due, or was since the last wait.
      */
     readonly register: (
@@ -49,7 +49,7 @@ export class DueCheck extends Context.Tag("@svc/cluster/DueCheck")<
     DueCheck,
     Effect.flatMap(SqlClient.SqlClient, (sql) =>
       makeDueCheck((expressions) => {
-        const columns = expressions.map(([name, expression]) => sql`${expression} as ${sql(name)}`)
+        const columns = expressions.map(([name, expression]) => sql`${expression} as ${sql.literal(`"${name}"`)}`)
         return Effect.map(sql<DueValues>`select ${sql.csv(columns)}`, ([row = {}]) => row)
       })
     )
@@ -112,7 +112,7 @@ export const makeDueCheck = (
       Effect.forkScoped
     )
 
-    const register = Effect.fn("DueCheck.register")(function* (name: string, expression: DueExpression) {
+    const register = Effect.fnUntraced(function* (name: string, expression: DueExpression) {
       if (registered.has(name)) return yield* Effect.dieMessage(`${name} is registered already`)
       const due = Effect.unsafeMakeLatch()
       yield* Effect.acquireRelease(

@@ -63,10 +63,10 @@ describe.concurrent("DueCheck", () => {
   test("wakes the workers for which something is due, with one statement every 2 seconds", () =>
     Effect.gen(function* () {
       const { hasTask, sql, statements, worker } = yield* start
-      const workers = yield* Effect.forEach(["orders", "messages"], (name) => worker(name, hasTask(name)))
+      const workers = yield* Effect.forEach(["numbers.orders", "sms.messages"], (name) => worker(name, hasTask(name)))
       yield* seconds(6)
       expect([statements.length, workers.map(({ woken }) => woken)]).toEqual([3, [0, 0]])
-      yield* sql`insert into tasks values ('messages')`
+      yield* sql`insert into tasks values ('sms.messages')`
       yield* seconds(2)
       expect([statements.length, workers.map(({ woken }) => woken)]).toEqual([4, [0, 1]])
       // As long as the worker leaves it.
@@ -77,11 +77,11 @@ describe.concurrent("DueCheck", () => {
   test("checks every second while other nodes are alive", () =>
     Effect.gen(function* () {
       const { hasTask, node, sql, statements, worker } = yield* start
-      const orders = yield* worker("orders", hasTask("orders"))
+      const orders = yield* worker("numbers.orders", hasTask("numbers.orders"))
       node.others = 1
       yield* seconds(4)
       expect(statements).toHaveLength(3)
-      yield* sql`insert into tasks values ('orders')`
+      yield* sql`insert into tasks values ('numbers.orders')`
       yield* seconds(1)
       expect(orders.woken).toBe(1)
     }))
@@ -90,7 +90,7 @@ describe.concurrent("DueCheck", () => {
     Effect.gen(function* () {
       const { sql, worker } = yield* start
       let inMillis: number | null = null
-      const orders = yield* worker("orders", () => sql`${inMillis}::float8`)
+      const orders = yield* worker("numbers.orders", () => sql`${inMillis}::float8`)
       inMillis = 2_000
       yield* seconds(2)
       inMillis = 300
@@ -111,7 +111,7 @@ describe.concurrent("DueCheck", () => {
   test("gives expressions the time of the node, and sends the same text each time", () =>
     Effect.gen(function* () {
       const { sql, statements, worker } = yield* start
-      const orders = yield* worker("orders", (now) => sql`${now}::timestamptz >= '1970-01-01T00:00:04Z'`)
+      const orders = yield* worker("numbers.orders", (now) => sql`${now}::timestamptz >= '1970-01-01T00:00:04Z'`)
       yield* seconds(2)
       expect(orders.woken).toBe(0)
       yield* seconds(2)
@@ -122,8 +122,8 @@ describe.concurrent("DueCheck", () => {
   test("a worker that was busy when something was due is woken when it waits again", () =>
     Effect.gen(function* () {
       const { hasTask, register, sql } = yield* start
-      const wait = yield* register("messages", hasTask("messages"))
-      yield* sql`insert into tasks values ('messages')`
+      const wait = yield* register("sms.messages", hasTask("sms.messages"))
+      yield* sql`insert into tasks values ('sms.messages')`
       yield* seconds(2)
       yield* sql`delete from tasks`
       yield* wait
@@ -135,10 +135,10 @@ describe.concurrent("DueCheck", () => {
   test("a check that fails wakes all workers, and the first failure in a row is logged", () =>
     Effect.gen(function* () {
       const { hasTask, logged, sql, worker } = yield* start
-      const orders = yield* worker("orders", hasTask("orders"))
+      const orders = yield* worker("numbers.orders", hasTask("numbers.orders"))
       const scope = yield* Scope.make()
       yield* Scope.extend(
-        worker("messages", () => sql`exists (select from no_such_table)`),
+        worker("sms.messages", () => sql`exists (select from no_such_table)`),
         scope
       )
       yield* seconds(2)
@@ -164,9 +164,9 @@ describe.concurrent("DueCheck", () => {
   test("a check that hangs has failed after 2 seconds, and the next one begins", () =>
     Effect.gen(function* () {
       const { hasTask, logged, sql, worker } = yield* start
-      const orders = yield* worker("orders", hasTask("orders"))
+      const orders = yield* worker("numbers.orders", hasTask("numbers.orders"))
       yield* sql`create table locked ()`
-      yield* worker("messages", () => sql`exists (select from locked)`)
+      yield* worker("sms.messages", () => sql`exists (select from locked)`)
       const hasLocked = yield* Deferred.make<void>()
       const mayEnd = yield* Deferred.make<void>()
       const lock = yield* sql`lock table locked`.pipe(
@@ -192,12 +192,12 @@ describe.concurrent("DueCheck", () => {
     Effect.gen(function* () {
       const { hasTask, statements, worker } = yield* start
       const scope = yield* Scope.make()
-      yield* worker("orders", hasTask("orders")).pipe(Scope.extend(scope))
+      yield* worker("numbers.orders", hasTask("numbers.orders")).pipe(Scope.extend(scope))
       yield* seconds(2)
       yield* Scope.close(scope, Exit.void)
       yield* seconds(4)
       expect(statements).toHaveLength(1)
-      const again = yield* worker("orders", hasTask("orders"))
+      const again = yield* worker("numbers.orders", hasTask("numbers.orders"))
       yield* seconds(2)
       expect([statements.length, again.woken]).toEqual([2, 0])
     }))
@@ -205,8 +205,8 @@ describe.concurrent("DueCheck", () => {
   test("a name that is registered already is a defect", () =>
     Effect.gen(function* () {
       const { hasTask, worker } = yield* start
-      yield* worker("orders", hasTask("orders"))
-      const exit = yield* Effect.exit(worker("orders", hasTask("orders")))
-      expect(exit).toEqual(Exit.die(new Cause.RuntimeException("orders is registered already")))
+      yield* worker("numbers.orders", hasTask("numbers.orders"))
+      const exit = yield* Effect.exit(worker("numbers.orders", hasTask("numbers.orders")))
+      expect(exit).toEqual(Exit.die(new Cause.RuntimeException("numbers.orders is registered already")))
     }))
 })

@@ -2,6 +2,7 @@ import type { SqlClient } from "@effect/sql"
 import type { Agents } from "@svc/agents/Agents"
 import type { HandlerRegistry } from "@svc/api/Handlers"
 import { Projects } from "@svc/auth/Projects"
+import type { DueCheck } from "@svc/cluster/DueCheck"
 import type { NodeLease } from "@svc/cluster/NodeLease"
 import type { Outbox } from "@svc/database/Outbox"
 import type { Providers } from "@svc/providers/Providers"
@@ -55,7 +56,7 @@ export const services: Layer.Layer<
 export const refreshing: Layer.Layer<
   never,
   never,
-  DueWork | NodeLease | Outbox | PassagesRepo | RefreshesRepo | UrlSafety | SqlClient.SqlClient
+  DueCheck | DueWork | NodeLease | Outbox | PassagesRepo | RefreshesRepo | UrlSafety | SqlClient.SqlClient
 > = RefreshWorker.pipe(
   Layer.provide(SourceReader.layer),
   Layer.provide(Layer.merge(PageFetcher.layer, PageReader.layer))
@@ -65,5 +66,5 @@ export const refreshing: Layer.Layer<
 export const layer: Layer.Layer<
   Knowledge | KnowledgeSearch,
   never,
-  Agents | HandlerRegistry | NodeLease | Outbox | Projects | Providers | UrlSafety | SqlClient.SqlClient
+  Agents | DueCheck | HandlerRegistry | NodeLease | Outbox | Projects | Providers | UrlSafety | SqlClient.SqlClient
 > = Layer.mergeAll(KnowledgeHttp, refreshing, EmbeddingWorker).pipe(Layer.provideMerge(services))

@@ -7,6 +7,7 @@ import type { Tiers } from "@svc/auth/Tiers"
 import type { Holds } from "@svc/billing/Holds"
 import type { Rates } from "@svc/billing/Rates"
 import type { Cron } from "@svc/cluster/Cron"
+import type { DueCheck } from "@svc/cluster/DueCheck"
 import type { NodeLease } from "@svc/cluster/NodeLease"
 import type { Outbox } from "@svc/database/Outbox"
 import type { Providers } from "@svc/providers/Providers"
@@ -71,6 +72,7 @@ export const layer: Layer.Layer<
   | Accounts
   | Agents
   | Cron
+  | DueCheck
   | HandlerRegistry
   | Holds
   | NodeLease
@@ -85,6 +87,7 @@ export const layer: Layer.Layer<
   AddressesHttp,
   VerificationWorker,
   OrderWorker,
+  OutboundNumbers.refreshing,
   NumberRent.worker,
   Reconciliation.worker
 ).pipe(Layer.provide(carrierServices), Layer.provideMerge(services))

@@ -1,4 +1,4 @@
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { AgentId, CallId } from "@svc/api/Ids"
 import { SmsMessage } from "@svc/api/sms/SmsMessage"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
@@ -82,6 +82,11 @@ export class SmsRepo extends Context.Tag("@svc/sms/SmsRepo")<
     /** Messages that are being sent, by any node, and for how long the oldest one has been. */
     readonly backlog: Effect.Effect<{ readonly pending: number; readonly oldest_seconds: number }>
     /**
+     * Whether there may be messages that {@link claimLost} claims: those of dead nodes, or that have been sent for a
+     * minute. An expression for DueCheck.
+     */
+    readonly mayHaveLost: Statement.Fragment
+    /**
      * Gives messages of dead nodes to this one. Also its own that are not in `held`, of whose insert it had no answer.
      */
     readonly claimLost: (node: string, held: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<LostSms>>
@@ -100,7 +105,16 @@ export class SmsRepo extends Context.Tag("@svc/sms/SmsRepo")<
       const lostColumns = sql.literal(Object.keys(LostSms.fields).join(", "))
       const decodeLost = Schema.decodeUnknown(Schema.Array(LostSms))
       const isOne = (rows: ReadonlyArray<unknown>) => rows.length === 1
+      /** A minute is more than a node needs to begin a message, and than an earlier version waits for the network. */
+      const isOld = sql`m.created_at < now() - interval '1 minute'`
+      const isOfDeadNode = sql`not exists (
+        select 1 from nodes n where n.id = m.node and not ${leases} = any(n.settled)
+      )`
       return {
+        mayHaveLost: sql`exists (
+          select from sms_messages m
+          where m.status = 'sending' and (${isOld} or (m.node is not null and ${isOfDeadNode}))
+        )`,
         begin: (sms) =>
           sql`
             insert into sms_messages ${sql.insert({ ...sms })} on conflict (reference) do nothing returning id`.pipe(
@@ -122,14 +136,13 @@ export class SmsRepo extends Context.Tag("@svc/sms/SmsRepo")<
           Effect.orDie
         ),
         claimLost: (node, held) =>
-          // A minute is more than a node needs to begin a message, and than an earlier version waits for the network.
           sql`
             update sms_messages set node = ${node}, takeovers = takeovers + 1
             where id in (
               select m.id from sms_messages m
               where m.status = 'sending' and m.public_id <> all(${held}::text[]) and case
-                when m.node is null or m.node = ${node} then m.created_at < now() - interval '1 minute'
-                else not exists (select 1 from nodes n where n.id = m.node and not ${leases} = any(n.settled))
+                when m.node is null or m.node = ${node} then ${isOld}
+                else ${isOfDeadNode}
               end
               order by m.id limit ${claimed} for update skip locked
             )

@@ -4,6 +4,7 @@ import type { Tiers } from "@svc/auth/Tiers"
 import type { Holds } from "@svc/billing/Holds"
 import type { Rates } from "@svc/billing/Rates"
 import type { Usage } from "@svc/billing/Usage"
+import type { DueCheck } from "@svc/cluster/DueCheck"
 import type { NodeLease } from "@svc/cluster/NodeLease"
 import type { Outbox } from "@svc/database/Outbox"
 import type { OutboundNumbers } from "@svc/numbers/OutboundNumbers"
@@ -27,6 +28,7 @@ export const services: Layer.Layer<
 export const layer: Layer.Layer<
   Sms,
   never,
+  | DueCheck
   | HandlerRegistry
   | Holds
   | NodeLease

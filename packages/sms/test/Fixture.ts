@@ -5,6 +5,7 @@ import type { ProjectPrincipal, Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import * as BillingSlice from "@svc/billing/BillingSlice"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
@@ -77,6 +78,7 @@ export const Sending = SmsSlice.services.pipe(
   Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
   Layer.provideMerge(Layer.merge(BillingSlice.services, Outbox.layerWithoutDeliveries)),
   Layer.provideMerge(AuthSlice.services),
+  Layer.provideMerge(DueCheck.layer),
   Layer.provideMerge(NodeLease.layer),
   Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins))
 )

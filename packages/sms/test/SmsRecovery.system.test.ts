@@ -1,6 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { newCallId } from "@svc/api/Ids"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { SmsFailed } from "@svc/providers/Messaging"
@@ -17,6 +18,7 @@ const unknown = "it is not known whether the message was sent"
 /** A node with a real lease that settles dead nodes as soon as it has started. */
 const startSurvivor = Layer.build(
   SmsRecoveryWorker.pipe(
+    Layer.provide(DueCheck.layer),
     Layer.provide(NodeLease.layer),
     Layer.provide(Layer.succeed(Database, { exclusive: true, displayName: "a test database" }))
   )

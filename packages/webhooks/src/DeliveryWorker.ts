@@ -1,4 +1,5 @@
 import { inSteps } from "@svc/api/Thread"
+import type { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Effect, Layer, Schedule } from "effect"
 import { DeliveriesRepo, deadLetterReasons } from "./DeliveriesRepo.ts"
@@ -33,7 +34,7 @@ const reasonOf = ({ is_active, may_receive, secret_error }: ClaimedDelivery): st
 export const DeliveryWorker: Layer.Layer<
   never,
   never,
-  NodeLease | DeliveryFanOut | QueueRepo | DeliveriesRepo | ReceiverClient | RetrySchedule
+  DueCheck | NodeLease | DeliveryFanOut | QueueRepo | DeliveriesRepo | ReceiverClient | RetrySchedule
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const lease = yield* NodeLease

@@ -3,6 +3,7 @@ import type { HandlerRegistry } from "@svc/api/Handlers"
 import type { Accounts } from "@svc/auth/Accounts"
 import { Projects } from "@svc/auth/Projects"
 import type { Cron } from "@svc/cluster/Cron"
+import type { DueCheck } from "@svc/cluster/DueCheck"
 import type { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
@@ -74,7 +75,7 @@ export const services: Layer.Layer<
 export const layer: Layer.Layer<
   Deliveries | ProjectWebhooks | TestDeliveries | Webhooks,
   ConfigError.ConfigError,
-  | (Accounts | Cron | DeliveryFanOut | FilterAgents | HandlerRegistry | NodeLease | Outbox)
+  | (Accounts | Cron | DeliveryFanOut | DueCheck | FilterAgents | HandlerRegistry | NodeLease | Outbox)
   | (Projects | UrlSafety | SqlClient.SqlClient)
 > = Layer.mergeAll(WebhooksHttp, ProjectWebhookHttp, DeliveryWorker, CleanupWorker).pipe(
   Layer.provideMerge(services),

@@ -1,5 +1,6 @@
-import { SqlError } from "@effect/sql"
+import { SqlError, Statement } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
+import { DueCheck, makeDueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { type Clock, Effect, Layer, Logger, Option, TestClock } from "effect"
 import { makeClaimLoop } from "../src/delivery/ClaimLoop.ts"
@@ -40,6 +41,8 @@ const noOutcomes: OutcomeRecorder = {
   run: Effect.never
 }
 
+const withoutLog = Effect.provide(Logger.remove(Logger.defaultLogger))
+
 /** A running loop on a queue in memory. Its rows have the times at which they are due; a claim takes those that are. */
 const started = (others = 0) =>
   Effect.gen(function* () {
@@ -70,14 +73,19 @@ const started = (others = 0) =>
           ? Effect.fail(new SqlError.SqlError({ cause: new Error("down"), message: "down" }))
           : Effect.succeed(read())
       })
+    const asked = { at: 0, isWaiting: false }
+    const look = answer("look", () => {
+      const first = rows.size === 0 ? null : Math.min(...rows.values())
+      during.look()
+      during.look = () => {}
+      return { "webhooks.deliveries": first === null ? null : first - asked.at }
+    })
+    const check = makeDueCheck(() => (asked.isWaiting ? look : Effect.succeed({})))
     const queue = Layer.mock(QueueRepo, {
-      untilDue: (at) =>
-        answer("look", () => {
-          const first = Math.min(Number.POSITIVE_INFINITY, ...rows.values())
-          during.look()
-          during.look = () => {}
-          return first - at.getTime()
-        }),
+      untilDue: (at, isWaiting) => {
+        Object.assign(asked, { at: at.getTime(), isWaiting })
+        return Statement.unsafeFragment("")
+      },
       claim: ({ now: at }) =>
         answer("claim", () => {
           const due = [...rows].filter(([, time]) => time <= at.getTime())
@@ -85,31 +93,32 @@ const started = (others = 0) =>
           return due.map(([id]) => delivery(id))
         })
     })
+    const lease = Layer.mock(NodeLease, { others: Effect.sync(() => nodes.others) })
     const services = Layer.mergeAll(
       queue,
-      Layer.mock(NodeLease, { others: Effect.sync(() => nodes.others) }),
+      lease,
+      Layer.scoped(DueCheck, check).pipe(Layer.provide(lease)),
       Layer.succeed(RetrySchedule, { firstMs: 0, afterMs: () => Effect.succeed(Option.none()) })
     )
     const inFlight = new InFlight({ post: () => () => undefined, now, onCompleted: () => {}, onRoom: () => {} })
+    const context = yield* Layer.build(services).pipe(Effect.withClock(clock), withoutLog)
     const loop = yield* makeClaimLoop(inFlight, noOutcomes, (claimed) =>
       Effect.sync(() => {
         for (const { id } of claimed) sent.push([id, now()])
       })
-    ).pipe(Effect.provide(services), Effect.withClock(clock))
-    yield* Effect.forkScoped(
-      loop.run("node_a").pipe(Effect.withClock(clock), Effect.provide(Logger.remove(Logger.defaultLogger)))
-    )
+    ).pipe(Effect.provide(context), Effect.withClock(clock))
+    yield* Effect.forkScoped(loop.run("node_a").pipe(Effect.withClock(clock), withoutLog))
     yield* TestClock.adjust(0)
     return { during, faults, log, loop, nodes, rows, sent, setClockBy, times: () => log.splice(0) }
   })
 
 describe("ClaimLoop", () => {
-  it.scoped("of a node that is alone and has nothing to do looks every 2 seconds, and claims nothing", () =>
+  it.scoped("of a node that is alone and has nothing to do looks every 2 seconds, and claims nothing more", () =>
     Effect.gen(function* () {
       const { times } = yield* started()
       yield* TestClock.adjust("6 seconds")
       expect(times()).toEqual([
-        ["look", 0],
+        ["claim", 0],
         ["look", 2_000],
         ["look", 4_000],
         ["look", 6_000]
@@ -193,7 +202,7 @@ describe("ClaimLoop", () => {
       faults.isDown = true
       rows.set(1, 2_500)
       yield* TestClock.adjust("3400 millis")
-      expect(times()).toEqual([0, 2_000, 2_500, 3_000].map((at) => ["look", at]))
+      expect(times()).toEqual([["claim", 0], ["look", 2_000], ...[2_000, 2_500, 3_000].map((at) => ["claim", at])])
       faults.isDown = false
       yield* TestClock.adjust("100 millis")
       expect(sent).toEqual([[1, 3_500]])

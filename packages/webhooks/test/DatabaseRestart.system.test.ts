@@ -4,6 +4,7 @@ import * as path from "node:path"
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { newCallId } from "@svc/api/Ids"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import * as EmbeddedPostgres from "@svc/database/EmbeddedPostgres"
@@ -51,6 +52,7 @@ const OwnDatabase = Layer.unwrapEffect(
 ).pipe(Layer.provideMerge(Server.layer))
 
 const WithWorker = DeliveryWorker.pipe(
+  Layer.provideMerge(DueCheck.layer),
   Layer.provideMerge(NodeLease.layer),
   Layer.provideMerge(Services),
   Layer.provideMerge(OwnDatabase),

@@ -1,5 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
@@ -9,6 +10,7 @@ import { account, appendEvents, ReceiversInMemory, requestsTo, until, WithoutWor
 
 /** A node with a real lease that settles dead nodes as soon as it has started. */
 const Survivor = DeliveryWorker.pipe(
+  Layer.provideMerge(DueCheck.layer),
   Layer.provideMerge(NodeLease.layer),
   Layer.provide(Layer.succeed(Database, { exclusive: true, displayName: "a test database" }))
 )
@@ -88,7 +90,7 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries whose claim was 
       behaviors.set(webhook.url, () => "never")
       const scope = yield* Scope.make()
       yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
-      yield* Layer.buildWithScope(Layer.provide(DeliveryWorker, asleep), scope)
+      yield* Layer.buildWithScope(DeliveryWorker.pipe(Layer.provide(DueCheck.layer), Layer.provide(asleep)), scope)
       const [id] = yield* appendEvents(owner, ["one"])
       yield* until(requestsTo(webhook.url), (all) => all.length === 1)
       behaviors.set(webhook.url, () => 200)

@@ -1,6 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { newCallId } from "@svc/api/Ids"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { Deferred, Effect, Exit, Layer, Scope } from "effect"
@@ -31,7 +32,11 @@ const node = (id: string, queue?: typeof QueueRepo.Service) =>
     const scope = yield* Scope.make()
     yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
     yield* Layer.buildWithScope(
-      DeliveryWorker.pipe(Layer.provide(lease), Layer.provide(Layer.succeed(QueueRepo, own))),
+      DeliveryWorker.pipe(
+        Layer.provide(DueCheck.layer),
+        Layer.provide(lease),
+        Layer.provide(Layer.succeed(QueueRepo, own))
+      ),
       scope
     )
     return { lose: Deferred.succeed(lost, undefined), stop: Scope.close(scope, Exit.void) }

@@ -1,4 +1,5 @@
 import { expect, layer } from "@effect/vitest"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Clock, Effect, Layer } from "effect"
 import { Deliveries } from "../src/Deliveries.ts"
@@ -11,6 +12,7 @@ const firstMs = 400
 
 const LateFirstAttempt = DeliveryWorker.pipe(
   Layer.provide(Layer.succeed(RetrySchedule, { firstMs, afterMs: () => Effect.succeedNone })),
+  Layer.provideMerge(DueCheck.layer),
   Layer.provideMerge(NodeLease.layer),
   Layer.provideMerge(WithoutWorker)
 )

@@ -5,6 +5,7 @@ import { AgentId, type CallId, newAgentId, newCallId } from "@svc/api/Ids"
 import { Accounts } from "@svc/auth/Accounts"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import * as BillingSlice from "@svc/billing/BillingSlice"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
@@ -109,7 +110,11 @@ export const Services = WebhooksSlice.services.pipe(
 export const WithoutWorker = Layer.provideMerge(Services, TestDatabase.layer)
 
 /** {@link WithoutWorker} and one node that delivers. */
-export const WithWorker = DeliveryWorker.pipe(Layer.provideMerge(NodeLease.layer), Layer.provideMerge(WithoutWorker))
+export const WithWorker = DeliveryWorker.pipe(
+  Layer.provideMerge(DueCheck.layer),
+  Layer.provideMerge(NodeLease.layer),
+  Layer.provideMerge(WithoutWorker)
+)
 
 /** An organization with a project and an agent. */
 export const account = Effect.gen(function* () {

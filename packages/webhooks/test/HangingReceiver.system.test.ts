@@ -2,6 +2,7 @@ import type * as http from "node:http"
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { newCallId } from "@svc/api/Ids"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { UrlSafety } from "@svc/urls/UrlSafety"
@@ -39,65 +40,64 @@ const stoppedClock = (): Clock.Clock => {
   }
 }
 
-layer(Layer.provideMerge(NodeLease.layer, WithoutWorker), { excludeTestServices: true })(
-  "a receiver that accepts requests and never answers",
-  (it) => {
-    it.scoped("does not delay nine others: all their deliveries complete while its first attempts are in flight", () =>
-      Effect.gen(function* () {
-        const owner = yield* account
-        const outbox = yield* Outbox
-        const repo = yield* WebhooksRepo
-        const sql = yield* SqlClient.SqlClient
-        const subscribe = (url: string) =>
-          repo.insert(NewWebhook.make({ org_id: owner.org_id, url, events: ["*"], secret: "s" }))
+layer(DueCheck.layer.pipe(Layer.provideMerge(NodeLease.layer), Layer.provideMerge(WithoutWorker)), {
+  excludeTestServices: true
+})("a receiver that accepts requests and never answers", (it) => {
+  it.scoped("does not delay nine others: all their deliveries complete while its first attempts are in flight", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const outbox = yield* Outbox
+      const repo = yield* WebhooksRepo
+      const sql = yield* SqlClient.SqlClient
+      const subscribe = (url: string) =>
+        repo.insert(NewWebhook.make({ org_id: owner.org_id, url, events: ["*"], secret: "s" }))
 
-        const pending: Array<http.ServerResponse> = []
-        let hangs = true
-        const hanging = yield* serve((_, response) => {
-          pending.push(response)
-          if (!hangs) response.end()
+      const pending: Array<http.ServerResponse> = []
+      let hangs = true
+      const hanging = yield* serve((_, response) => {
+        pending.push(response)
+        if (!hangs) response.end()
+      })
+      const received = Array.from({ length: 9 }, () => new Set<unknown>())
+      let requests = 0
+      const hangingWebhook = yield* subscribe(hanging.url)
+      for (const ids of received) {
+        const { url } = yield* serve((request, response) => {
+          requests++
+          ids.add(request.headers["x-svc-delivery"])
+          response.end()
         })
-        const received = Array.from({ length: 9 }, () => new Set<unknown>())
-        let requests = 0
-        const hangingWebhook = yield* subscribe(hanging.url)
-        for (const ids of received) {
-          const { url } = yield* serve((request, response) => {
-            requests++
-            ids.add(request.headers["x-svc-delivery"])
-            response.end()
-          })
-          yield* subscribe(url)
-        }
-        const attempts = (condition: "=" | "<>") =>
-          Effect.map(
-            sql<{ readonly n: number }>`
+        yield* subscribe(url)
+      }
+      const attempts = (condition: "=" | "<>") =>
+        Effect.map(
+          sql<{ readonly n: number }>`
             select count(*) as n from webhook_attempts
             where org_id = ${owner.org_id} and webhook_id ${sql.literal(condition)} ${hangingWebhook.id}`,
-            (rows) => rows[0]?.n
-          )
-
-        yield* Effect.withClock(Layer.build(Node), stoppedClock())
-        const names = Array.from({ length: events / calls }, (_, n) => String(n))
-        const drafts = (yield* Effect.replicateEffect(newCallId, calls)).flatMap((call) =>
-          names.map((name) => dtmfEvent(owner, call, name, "2026-11-01T09:30:00.000Z"))
+          (rows) => rows[0]?.n
         )
-        const ids = new Set<unknown>(yield* outbox.appendAll(drafts))
-        yield* until(attempts("<>"), (made) => made === 9 * events)
-        for (const seen of received) expect(seen).toEqual(ids)
-        expect(requests).toBe(9 * events)
-        // Some of its attempts have started, at most 32, and none has ended.
-        expect(pending.length).toBeGreaterThan(0)
-        expect(pending.length).toBeLessThanOrEqual(32)
-        expect(pending.every(({ destroyed, writableEnded }) => !destroyed && !writableEnded)).toBe(true)
-        expect(yield* attempts("=")).toBe(0)
 
-        // Once it answers, it gets the rest, each once.
-        hangs = false
-        for (const response of pending) response.end()
-        yield* until(attempts("="), (made) => made === events)
-        expect(pending).toHaveLength(events)
-        expect(new Set(pending.map(({ req }) => req.headers["x-svc-delivery"]))).toEqual(ids)
-      })
-    )
-  }
-)
+      yield* Effect.withClock(Layer.build(Node), stoppedClock())
+      const names = Array.from({ length: events / calls }, (_, n) => String(n))
+      const drafts = (yield* Effect.replicateEffect(newCallId, calls)).flatMap((call) =>
+        names.map((name) => dtmfEvent(owner, call, name, "2026-11-01T09:30:00.000Z"))
+      )
+      const ids = new Set<unknown>(yield* outbox.appendAll(drafts))
+      yield* until(attempts("<>"), (made) => made === 9 * events)
+      for (const seen of received) expect(seen).toEqual(ids)
+      expect(requests).toBe(9 * events)
+      // Some of its attempts have started, at most 32, and none has ended.
+      expect(pending.length).toBeGreaterThan(0)
+      expect(pending.length).toBeLessThanOrEqual(32)
+      expect(pending.every(({ destroyed, writableEnded }) => !destroyed && !writableEnded)).toBe(true)
+      expect(yield* attempts("=")).toBe(0)
+
+      // Once it answers, it gets the rest, each once.
+      hangs = false
+      for (const response of pending) response.end()
+      yield* until(attempts("="), (made) => made === events)
+      expect(pending).toHaveLength(events)
+      expect(new Set(pending.map(({ req }) => req.headers["x-svc-delivery"]))).toEqual(ids)
+    })
+  )
+})

@@ -6,18 +6,24 @@ import { account, appendEvents, WithoutWorker, webhookOf } from "./Fixture.ts"
 
 layer(WithoutWorker, { excludeTestServices: true })("the time until a delivery is due", (it) => {
   it.effect(
-    "is infinite for an empty queue, none for first attempts, and that of the first retry of all webhooks",
+    "is null for an empty queue or a node that does not wait, 0 for first attempts, and that of the first retry of all webhooks",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const { untilDue } = yield* QueueRepo
+        const queue = yield* QueueRepo
+        const untilDue = (now: Date, isWaiting = true) =>
+          Effect.map(
+            sql<{ readonly ms: number | null }>`select ${queue.untilDue(now, isWaiting)} as ms`,
+            ([row]) => row?.ms
+          )
         const now = new Date("2026-11-01T09:30:00.000Z")
-        expect(yield* untilDue(now)).toBe(Number.POSITIVE_INFINITY)
+        expect(yield* untilDue(now)).toBe(null)
 
         const owner = yield* account
         const webhooks = yield* Effect.replicateEffect(webhookOf(owner), 3)
         yield* appendEvents(owner, ["one", "two"])
         expect(yield* untilDue(now)).toBe(0)
+        expect(yield* untilDue(now, false)).toBe(null)
 
         yield* sql`
         update webhook_deliveries d

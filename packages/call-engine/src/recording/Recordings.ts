@@ -2,17 +2,18 @@ import { SqlClient } from "@effect/sql"
 import { CallNotFound, type RecordingLink, type RecordingLinkInvalid, RecordingNotFound } from "@svc/api/calls/Call"
 import { CallId, parseId } from "@svc/api/Ids"
 import type { PrincipalProject } from "@svc/api/Principal"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { Outbox } from "@svc/database/Outbox"
 import { type ObjectRange, ObjectStore, type ObjectStoreError } from "@svc/providers/ObjectStore"
-import { Cause, Clock, Context, Effect, Layer, Option, Schedule, type Stream } from "effect"
+import { Cause, Clock, Context, Effect, Layer, Option, type Stream } from "effect"
 import { type CallRecording, keyOf, Recorder } from "./Recorder.ts"
 import { RecordingLinks } from "./RecordingLinks.ts"
 import { type PendingRecording, RecordingsRepo } from "./RecordingsRepo.ts"
 
 /** Lifetime of the link in `call.recording_ready`, in seconds. */
 const eventLinkSeconds = 86_400
-/** How often each node looks for recordings whose writer died; only the node that has the file can complete them. */
-const sweepEvery = "5 seconds"
+/** How often a node tries at most to complete recordings whose writer died; only the node that has the file can. */
+const sweepInterval = "5 seconds"
 /** Recordings per sweep. */
 const batch = 100
 
@@ -58,7 +59,7 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
   static readonly layer: Layer.Layer<
     Recordings,
     never,
-    RecordingsRepo | RecordingLinks | Recorder | ObjectStore | Outbox | SqlClient.SqlClient
+    DueCheck | RecordingsRepo | RecordingLinks | Recorder | ObjectStore | Outbox | SqlClient.SqlClient
   > = Layer.scoped(
     Recordings,
     Effect.gen(function* () {
@@ -154,7 +155,9 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
             ? Effect.interrupt
             : Effect.logWarning("Could not look for recordings of dead nodes; trying again soon", cause)
         ),
-        Effect.repeat(Schedule.spaced(sweepEvery)),
+        Effect.zipRight(Effect.sleep(sweepInterval)),
+        Effect.zipRight(yield* (yield* DueCheck).register("calls.recordings", () => repo.hasAbandoned)),
+        Effect.forever,
         Effect.forkScoped
       )
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { StoredSecrets } from "@svc/database/StoredSecrets"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 import { CallOwner } from "../record/CallsRepo.ts"
@@ -41,6 +41,8 @@ export class RecordingsRepo extends Context.Tag("@svc/call-engine/RecordingsRepo
      * Pending recordings without a writer, or with one that has probably died; oldest first. `is_old`: for over a day.
      */
     readonly abandoned: (limit: number) => Effect.Effect<ReadonlyArray<PendingRecording>>
+    /** Whether {@link abandoned} would find one: an expression for DueCheck. */
+    readonly hasAbandoned: Statement.Fragment
     /** The organizations that have recordings older than `days`. */
     readonly organizations: (days: number) => Effect.Effect<ReadonlyArray<number>>
     readonly expired: (expiry: Expiry, limit: number) => Effect.Effect<ReadonlyArray<CallIds>>
@@ -70,13 +72,14 @@ export class RecordingsRepo extends Context.Tag("@svc/call-engine/RecordingsRepo
           update calls c set has_recording = true from made where c.id = made.call_id
           returning c.id, c.public_id, c.org_id, c.project_id, c.agent_public_id`
       })
+      const isAbandoned = sql`r.ready_at is null and (r.writer is null or r.created_at < now() - interval '2 minutes')`
       const abandoned = SqlSchema.findAll({
         Request: Schema.Int,
         Result: PendingRecording,
         execute: (limit) => sql`
           select c.id, c.public_id, r.created_at < now() - interval '1 day' as is_old
           from recordings r join calls c on c.id = r.call_id
-          where r.ready_at is null and (r.writer is null or r.created_at < now() - interval '2 minutes')
+          where ${isAbandoned}
           order by r.created_at limit ${limit}`
       })
       const expired = SqlSchema.findAll({
@@ -126,6 +129,7 @@ export class RecordingsRepo extends Context.Tag("@svc/call-engine/RecordingsRepo
             Effect.orDie
           ),
         abandoned: (limit) => Effect.orDie(abandoned(limit)),
+        hasAbandoned: sql`exists (select from recordings r where ${isAbandoned})`,
         organizations: (days) => Effect.map(Effect.orDie(organizations(days)), (rows) => rows.map((row) => row.org_id)),
         expired: (expiry, limit) => Effect.orDie(expired({ ...expiry, limit })),
         find: (project, id) => Effect.orDie(find({ project, id: "numeric" in id ? id.numeric : id.public })),

@@ -4,6 +4,7 @@ import type { ProjectPrincipal } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import * as BillingSlice from "@svc/billing/BillingSlice"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
@@ -42,6 +43,7 @@ export const Services = SmsSlice.services.pipe(
   Layer.provideMerge(AgentsSlice.services),
   Layer.provideMerge(Layer.mergeAll(WebhooksSlice.agentWebhooks, Charging, AuthSlice.services)),
   Layer.provide(BillingSlice.balance),
+  Layer.provideMerge(DueCheck.layer),
   Layer.provideMerge(Layer.mergeAll(Outbox.layerWithoutDeliveries, NodeLease.layer, UrlSafety.layer)),
   Layer.provideMerge(Layer.mergeAll(PluginLoader.layer(), Resolver.layer)),
   Layer.provide(Layer.setConfigProvider(ConfigProvider.orElse(settings, () => ConfigProvider.fromEnv())))

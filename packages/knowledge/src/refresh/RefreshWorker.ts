@@ -1,9 +1,9 @@
 import { SqlClient } from "@effect/sql"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
-import { sweepInterval } from "@svc/cluster/SweepInterval"
 import { Outbox } from "@svc/database/Outbox"
-import { Effect, FiberSet, Layer, Option, Runtime } from "effect"
+import { Duration, Effect, FiberSet, Layer, Option, Runtime } from "effect"
 import { DueWork } from "../DueWork.ts"
 import { cutTo } from "../PassageCutter.ts"
 import { PassagesRepo } from "../PassagesRepo.ts"
@@ -11,10 +11,6 @@ import { type Claimed, RefreshesRepo } from "./RefreshesRepo.ts"
 import { shownPage } from "./SourceFaults.ts"
 import { type ReadSource, SourceReader } from "./SourceReader.ts"
 
-/** How often this node looks for bases that are due, and that no request of this process made so, while there are others. */
-const interval = "1 second"
-/** The same of a node that is alone. */
-const intervalAlone = "2 seconds"
 /** Refreshes of this node at once. */
 const maxAtOnce = 4
 /** Failures in a row after which a base is not refreshed by itself any more. */
@@ -47,7 +43,7 @@ const summaryOf = (problems: ReadonlyArray<string>): string | null => {
 export const RefreshWorker: Layer.Layer<
   never,
   never,
-  DueWork | NodeLease | Outbox | PassagesRepo | RefreshesRepo | SourceReader | SqlClient.SqlClient
+  DueCheck | DueWork | NodeLease | Outbox | PassagesRepo | RefreshesRepo | SourceReader | SqlClient.SqlClient
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const repo = yield* RefreshesRepo
@@ -58,6 +54,7 @@ export const RefreshWorker: Layer.Layer<
     const sql = yield* SqlClient.SqlClient
     const running = yield* FiberSet.make<void>()
     const due = yield* DueWork
+    const check = yield* DueCheck
     const runtime = yield* Effect.runtime<never>()
 
     const eventOf = ({ org_id, project_id }: Claimed, at: Date) => ({
@@ -134,8 +131,9 @@ export const RefreshWorker: Layer.Layer<
 
     yield* lease.onDeath("knowledge", repo.release, due.announce)
     yield* startPeriodicTask({
-      every: sweepInterval(lease, interval, intervalAlone),
-      early: yield* due.listen,
+      every: Duration.infinity,
+      // Made due by this process, or by another one or the time.
+      early: Effect.raceFirst(yield* due.listen, yield* check.register("knowledge.refreshes", () => repo.hasDue)),
       run: Effect.gen(function* () {
         while ((yield* FiberSet.size(running)) < maxAtOnce) {
           const { id: node, lost } = yield* lease.current

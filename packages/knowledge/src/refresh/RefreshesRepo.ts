@@ -1,4 +1,4 @@
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { KnowledgeBaseId } from "@svc/api/Ids"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 
@@ -34,6 +34,8 @@ export class RefreshesRepo extends Context.Tag("@svc/knowledge/RefreshesRepo")<
     readonly cancel: (id: number) => Effect.Effect<void>
     /** Sets the time of the next automatic refresh of a base that is not being refreshed: hours from now, or never. */
     readonly schedule: (id: number, hours: number | null) => Effect.Effect<void>
+    /** Whether a base is due that {@link claim} would claim: an expression for DueCheck. */
+    readonly hasDue: Statement.Fragment
     /** Claims a base that is due. Few of one organization at once, so that it does not keep others waiting. */
     readonly claim: (node: string) => Effect.Effect<Option.Option<Claimed>>
     /** Whether a claim is still the base's newest. */
@@ -61,6 +63,12 @@ export class RefreshesRepo extends Context.Tag("@svc/knowledge/RefreshesRepo")<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(Object.keys(Claimed.fields).join(", "))
+      const due = sql`
+        from knowledge_bases due
+        where next_at <= now() and (
+          select count(*) from knowledge_bases running
+          where running.next_at > now() and running.leased_by is not null and running.org_id = due.org_id
+        ) < ${maxOfOrganization}`
       const claim = SqlSchema.findOne({
         Request: Schema.String,
         Result: Claimed,
@@ -68,11 +76,7 @@ export class RefreshesRepo extends Context.Tag("@svc/knowledge/RefreshesRepo")<
           update knowledge_bases set leased_by = ${node}, claim = claim + 1, attempts = attempts + 1,
             status = 'refreshing', next_at = now() + ${claimMinutes} * interval '1 minute'
           where id = (
-            select id from knowledge_bases due
-            where next_at <= now() and (
-              select count(*) from knowledge_bases running
-              where running.next_at > now() and running.leased_by is not null and running.org_id = due.org_id
-            ) < ${maxOfOrganization}
+            select id ${due}
             order by next_at limit 1 for no key update skip locked
           )
           returning ${columns}`
@@ -100,6 +104,7 @@ export class RefreshesRepo extends Context.Tag("@svc/knowledge/RefreshesRepo")<
           run(sql`
             update knowledge_bases set next_at = now() + ${hours}::integer * interval '1 hour'
             where id = ${id} and status <> 'refreshing'`),
+        hasDue: sql`exists (select ${due})`,
         claim: (node) => Effect.orDie(claim(node)),
         isCurrent: ({ claim, id }) =>
           sql`

@@ -1,8 +1,8 @@
 import { yieldThread } from "@svc/api/JsonLimits"
 import { inSteps } from "@svc/api/Thread"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
-import { sweepInterval } from "@svc/cluster/SweepInterval"
 import { EmbeddingError } from "@svc/providers/Embedding"
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { DueWork } from "../DueWork.ts"
@@ -11,10 +11,8 @@ import { EmbeddingModel } from "./EmbeddingModel.ts"
 import { bytesOf, codeOf, unitVector } from "./VectorCodes.ts"
 import { type Claimed, type Missing, type NewVector, VectorsRepo } from "./VectorsRepo.ts"
 
-/** How often this node looks for bases that lack vectors, besides when this process changed some, while there are others. */
-const interval = Duration.seconds(1)
-/** The same of a node that is alone. */
-const intervalAlone = Duration.seconds(2)
+/** How often this node looks for bases that lack vectors after a failure. */
+const retryInterval = Duration.seconds(1)
 /** How often the model is marked as used, and all bases are looked through. */
 const registerInterval = "1 minute"
 /** Passages of one request, if the provider takes as many. */
@@ -59,11 +57,12 @@ function* coded(
  * is still the newest. A claim ends with its node, or 5 minutes after its last batch. A batch that fails again, or that the
  * provider refuses, is repeated text by text, so that one text does not keep others from their vectors.
  */
-export const EmbeddingWorker: Layer.Layer<never, never, DueWork | EmbeddingModel | NodeLease | VectorsRepo> =
+export const EmbeddingWorker: Layer.Layer<never, never, DueCheck | DueWork | EmbeddingModel | NodeLease | VectorsRepo> =
   Layer.scopedDiscard(
     Effect.gen(function* () {
       const model = yield* EmbeddingModel
       const due = yield* DueWork
+      const check = yield* DueCheck
       if (model === undefined) return
       const repo = yield* VectorsRepo
       const lease = yield* NodeLease
@@ -165,10 +164,12 @@ export const EmbeddingWorker: Layer.Layer<never, never, DueWork | EmbeddingModel
       })
       yield* startPeriodicTask({
         // After a failure the node goes on by itself.
-        every: Effect.suspend(() =>
-          pause > 0 ? Effect.succeed(interval) : sweepInterval(lease, interval, intervalAlone)
+        every: Effect.sync(() => (pause > 0 ? retryInterval : Duration.infinity)),
+        // Made due by this process, or by another one or the time.
+        early: Effect.raceFirst(
+          yield* due.listen,
+          yield* check.register("knowledge.vectors", () => repo.hasDue(modelId))
         ),
-        early: yield* due.listen,
         run: Effect.gen(function* () {
           while ((yield* Clock.currentTimeMillis) >= resumeAt) {
             const { id: node, lost } = yield* lease.current

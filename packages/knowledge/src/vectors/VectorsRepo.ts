@@ -1,4 +1,4 @@
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 import type { Place } from "../search/Ranking.ts"
 
@@ -55,6 +55,8 @@ export class VectorsRepo extends Context.Tag("@svc/knowledge/VectorsRepo")<
     readonly enqueueAll: (modelId: number) => Effect.Effect<void>
     /** Deletes the models that were not in use for long, with their vectors. */
     readonly deleteUnused: Effect.Effect<void>
+    /** Whether a base is due for a model: an expression for DueCheck. */
+    readonly hasDue: (modelId: number) => Statement.Fragment
     /** Claims a base that is due. */
     readonly claim: (modelId: number, node: string) => Effect.Effect<Option.Option<Claimed>>
     /** Passages without a vector behind a position, by position. */
@@ -97,6 +99,7 @@ export class VectorsRepo extends Context.Tag("@svc/knowledge/VectorsRepo")<
           on conflict (model, dimensions) do update set seen_at = now() returning id`
       })
 
+      const due = (modelId: number) => sql`from knowledge_embeddings where model_id = ${modelId} and next_at <= now()`
       const claim = SqlSchema.findOne({
         Request: Schema.Struct({ model_id: Schema.Int, node: Schema.String }),
         Result: Claimed,
@@ -104,8 +107,7 @@ export class VectorsRepo extends Context.Tag("@svc/knowledge/VectorsRepo")<
           update knowledge_embeddings set leased_by = ${node}, claim = claim + 1,
             next_at = now() + ${claimSeconds} * interval '1 second'
           where (knowledge_base_id, model_id) = (
-            select knowledge_base_id, model_id from knowledge_embeddings
-            where model_id = ${model_id} and next_at <= now()
+            select knowledge_base_id, model_id ${due(model_id)}
             order by next_at limit 1 for update skip locked
           )
           returning knowledge_base_id, model_id, claim, attempts`
@@ -196,6 +198,7 @@ export class VectorsRepo extends Context.Tag("@svc/knowledge/VectorsRepo")<
               where known.knowledge_base_id = indexed.knowledge_base_id and known.model_id = ${modelId})
             on conflict do nothing`),
         deleteUnused: run(sql`delete from knowledge_models where seen_at < now() - ${unusedDays} * interval '1 day'`),
+        hasDue: (modelId) => sql`exists (select ${due(modelId)})`,
         claim: (model_id, node) => Effect.orDie(claim({ model_id, node })),
         missing: ({ knowledge_base_id: base, model_id: model }, after, limit) =>
           Effect.orDie(missing({ base, model, after, limit })),

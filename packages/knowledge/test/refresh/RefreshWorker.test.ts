@@ -2,6 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import { KnowledgeBaseCreate } from "@svc/api/knowledge/KnowledgeBase"
 import { Projects } from "@svc/auth/Projects"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import type { Database } from "@svc/database/Database"
 import { Outbox } from "@svc/database/Outbox"
@@ -39,6 +40,7 @@ const node = (answers: ReadonlyArray<Read>, counter = { count: 0 }) => {
       RefreshWorker.pipe(
         Layer.provide(reader),
         Layer.provideMerge(services),
+        Layer.provideMerge(DueCheck.layer),
         Layer.provideMerge(Layer.merge(Outbox.layerWithoutDeliveries, NodeLease.layer))
       )
     )

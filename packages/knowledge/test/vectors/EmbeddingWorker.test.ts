@@ -1,6 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import { KnowledgeBaseCreate } from "@svc/api/knowledge/KnowledgeBase"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import type { Database } from "@svc/database/Database"
 import { TestDatabase } from "@svc/database/TestDatabase"
@@ -16,7 +17,13 @@ type Provider = ReturnType<typeof meaningProvider>["provider"]
 /** A node with this embedding provider. */
 const node = (provider: Provider) =>
   Layer.build(
-    Layer.fresh(EmbeddingWorker.pipe(Layer.provideMerge(servicesWith(provider)), Layer.provideMerge(NodeLease.layer)))
+    Layer.fresh(
+      EmbeddingWorker.pipe(
+        Layer.provideMerge(servicesWith(provider)),
+        Layer.provideMerge(DueCheck.layer),
+        Layer.provideMerge(NodeLease.layer)
+      )
+    )
   )
 
 /** Half of the time after which the workers look again, and a wait for their statements. */

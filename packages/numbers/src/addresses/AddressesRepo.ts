@@ -1,4 +1,4 @@
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { AddressFields, type AddressStatus, type NumberTypeVerdict } from "@svc/api/addresses/AddressFields"
 import { variant } from "@svc/api/EntityFields"
 import { jsonbText } from "@svc/database/Jsonb"
@@ -60,6 +60,8 @@ export class AddressesRepo extends Context.Tag("@svc/numbers/AddressesRepo")<
       readonly telephony: string
       readonly orphansOf: ReadonlyArray<string> | undefined
     }) => Effect.Effect<number | undefined>
+    /** The same for all of these plugins, which are the loaded ones: an expression for DueCheck. */
+    readonly untilAnyDue: (loaded: ReadonlyArray<string>) => Statement.Fragment
     /** Numbers of submitted addresses that wait for a telephony plugin which is none of these. */
     readonly stranded: (
       loaded: ReadonlyArray<string>
@@ -106,6 +108,9 @@ export class AddressesRepo extends Context.Tag("@svc/numbers/AddressesRepo")<
             : sql`submission_id is null and (telephony is null or telephony <> all(${orphansOf}::text[]))`
         return sql`(telephony = ${telephony} or (${orphans}))`
       }
+      const untilDue = (asked: Statement.Fragment) => sql`
+        select ceil(extract(epoch from min(next_at) - clock_timestamp()) * 1000)::float8 as ms from addresses
+        where next_at is not null and ${asked}`
       /** The columns of a deleted address: no longer verified, without personal data. */
       const erased = sql`deleted_at = now(), next_at = null, leased_by = null, customer_name = '', street = '', city = '',
         postcode = '', region = null, number_types = '[]'`
@@ -209,12 +214,11 @@ export class AddressesRepo extends Context.Tag("@svc/numbers/AddressesRepo")<
           )
         }, Effect.orDie),
         untilDue: ({ orphansOf, telephony }) =>
-          sql<{ readonly ms: number | null }>`
-            select ceil(extract(epoch from min(next_at) - clock_timestamp()) * 1000)::float8 as ms from addresses
-            where next_at is not null and ${askedOf(telephony, orphansOf)}`.pipe(
+          sql<{ readonly ms: number | null }>`${untilDue(askedOf(telephony, orphansOf))}`.pipe(
             Effect.map(([row]) => row?.ms ?? undefined),
             Effect.orDie
           ),
+        untilAnyDue: (loaded) => sql`(${untilDue(sql`(submission_id is null or telephony = any(${loaded}::text[]))`)})`,
         release: (nodes) =>
           sql`
             update addresses set next_at = now(), leased_by = null

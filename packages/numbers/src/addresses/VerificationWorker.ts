@@ -1,11 +1,12 @@
 import { SqlClient } from "@effect/sql"
 import { pick } from "@svc/api/EntityFields"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { startDueTask } from "@svc/cluster/DueTask"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { CarrierUnavailable } from "@svc/providers/Carrier"
 import { Providers } from "@svc/providers/Providers"
-import { Effect, FiberSet, Layer, Option } from "effect"
+import { Duration, Effect, FiberSet, Layer, Option } from "effect"
 import { Addresses } from "./Addresses.ts"
 import { AddressesRepo, type AddressRow } from "./AddressesRepo.ts"
 import {
@@ -17,8 +18,6 @@ import {
   verificationEvent
 } from "./AddressVerification.ts"
 
-/** How often this node looks at least for addresses that are due: those of nodes that died. */
-const interval = "2 seconds"
 /** Questions to one carrier at once. */
 const maxAtOnce = 10
 /** How long an answer may take, whatever deadline the plugin has. Two fit into a claim, which is still ours then. */
@@ -35,12 +34,13 @@ const submittedFields = ["customer_name", "street", "city", "postcode", "region"
 export const VerificationWorker: Layer.Layer<
   never,
   never,
-  Addresses | AddressesRepo | NodeLease | Outbox | Providers | SqlClient.SqlClient
+  Addresses | AddressesRepo | DueCheck | NodeLease | Outbox | Providers | SqlClient.SqlClient
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const addresses = yield* Addresses
     const repo = yield* AddressesRepo
     const lease = yield* NodeLease
+    const check = yield* DueCheck
     const outbox = yield* Outbox
     const sql = yield* SqlClient.SqlClient
     const loaded = addressCarriers(yield* Providers)
@@ -174,13 +174,16 @@ export const VerificationWorker: Layer.Layer<
         return claimed.length < limit ? yield* repo.untilDue({ telephony: carrier.id, orphansOf }) : undefined
       })
     wake = yield* startDueTask({
-      atLeastEvery: interval,
+      // Others are left by nodes that died, or by a run that failed: the check finds them.
+      atLeastEvery: Duration.infinity,
       run: Effect.map(Effect.forEach(carriers, askDue), (waits) =>
         Math.min(...waits.map((wait) => wait ?? Number.POSITIVE_INFINITY))
       ),
       failureMessage: "Addresses that are due could not be read; trying again"
     })
     yield* addresses.onCreate(wake)
+    const due = yield* check.register("numbers.addresses", () => repo.untilAnyDue(ids))
+    yield* Effect.forkScoped(Effect.forever(Effect.map(due, wake)))
   })
 )
 

@@ -1,4 +1,4 @@
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { AgentId } from "@svc/api/Ids"
 import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, Option, Schema } from "effect"
@@ -75,6 +75,8 @@ export class NumberOrdersRepo extends Context.Tag("@svc/numbers/NumberOrdersRepo
     readonly beginRelease: (release: NewRelease) => Effect.Effect<OrderRow>
     /** Claims an order that no live node is carrying out. */
     readonly claimOne: (id: number, node: string) => Effect.Effect<Option.Option<OrderRow>>
+    /** Whether an order is due: an expression for DueCheck. */
+    readonly hasDue: Statement.Fragment
     /** Claims orders that are due. */
     readonly claimDue: (node: string, limit: number) => Effect.Effect<ReadonlyArray<OrderRow>>
     /** Makes the claims of dead nodes due. */
@@ -100,6 +102,8 @@ export class NumberOrdersRepo extends Context.Tag("@svc/numbers/NumberOrdersRepo
       const columns = sql.literal(Object.keys(OrderRow.fields).join(", "))
       const rows = Schema.decodeUnknown(Schema.Array(OrderRow))
       const after = (seconds: number) => sql`now() + ${seconds} * interval '1 second'`
+
+      const due = sql`from number_orders where status = 'pending' and next_at <= now()`
 
       const ofNumber = SqlSchema.findOne({
         Request: Schema.String,
@@ -151,13 +155,13 @@ export class NumberOrdersRepo extends Context.Tag("@svc/numbers/NumberOrdersRepo
           ),
         beginRelease: ({ node, ...release }) => begin({ ...release, kind: "release" }, node),
         claimOne: (id, node) => Effect.orDie(claimOne({ id, node })),
+        hasDue: sql`exists (select ${due})`,
         claimDue: Effect.fn("NumberOrdersRepo.claimDue")(function* (node: string, limit: number) {
           return yield* rows(
             yield* sql`
               update number_orders set claimed_by = ${node}, attempts = attempts + 1, next_at = ${after(claimSeconds)}
               where id in (
-                select id from number_orders where status = 'pending' and next_at <= now()
-                order by next_at limit ${limit} for no key update skip locked
+                select id ${due} order by next_at limit ${limit} for no key update skip locked
               )
               returning ${columns}`
           )

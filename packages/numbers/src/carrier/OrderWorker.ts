@@ -1,11 +1,10 @@
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
-import { Effect, FiberSet, Layer } from "effect"
+import { Duration, Effect, FiberSet, Layer } from "effect"
 import { NumberOrdersRepo } from "./NumberOrdersRepo.ts"
 import { OrderFulfilment } from "./OrderFulfilment.ts"
 
-/** How often this node looks for orders that are due. */
-const interval = "2 seconds"
 /** Orders that this node repeats at once. */
 const maxAtOnce = 10
 
@@ -13,7 +12,7 @@ const maxAtOnce = 10
  * Repeats orders whose outcome is not known, because the carrier did not answer or the process died, until the carrier
  * has answered. Every node runs it; a claim ends with its node.
  */
-export const OrderWorker: Layer.Layer<never, never, NodeLease | NumberOrdersRepo | OrderFulfilment> =
+export const OrderWorker: Layer.Layer<never, never, DueCheck | NodeLease | NumberOrdersRepo | OrderFulfilment> =
   Layer.scopedDiscard(
     Effect.gen(function* () {
       const lease = yield* NodeLease
@@ -23,7 +22,8 @@ export const OrderWorker: Layer.Layer<never, never, NodeLease | NumberOrdersRepo
 
       yield* lease.onDeath("numbers.orders", repo.releaseClaims)
       yield* startPeriodicTask({
-        every: interval,
+        every: Duration.infinity,
+        early: yield* (yield* DueCheck).register("numbers.orders", () => repo.hasDue),
         run: Effect.gen(function* () {
           const limit = maxAtOnce - (yield* FiberSet.size(running))
           if (limit <= 0) return

@@ -1,6 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import type { AddressCreate } from "@svc/api/addresses/Address"
 import type { NumberTypeVerdict } from "@svc/api/addresses/AddressFields"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Effect, Layer, TestClock } from "effect"
 import { VerificationWorker } from "../../src/addresses/VerificationWorker.ts"
@@ -10,7 +11,13 @@ import { services } from "../Fixture.ts"
 /** The services of one node with the worker that verifies addresses, until the scope ends. */
 export const node = (telephony: CarrierDoubles) =>
   Layer.build(
-    Layer.fresh(VerificationWorker.pipe(Layer.provideMerge(services(telephony)), Layer.provideMerge(NodeLease.layer)))
+    Layer.fresh(
+      VerificationWorker.pipe(
+        Layer.provideMerge(services(telephony)),
+        Layer.provideMerge(DueCheck.layer),
+        Layer.provideMerge(NodeLease.layer)
+      )
+    )
   )
 
 export const body = (customer_name: string): AddressCreate => ({

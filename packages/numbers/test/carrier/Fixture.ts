@@ -1,4 +1,5 @@
 import * as BillingSlice from "@svc/billing/BillingSlice"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Effect, Layer } from "effect"
@@ -10,6 +11,7 @@ import { services } from "../Fixture.ts"
 export const node = (carriers: CarrierDoubles) =>
   NumbersSlice.carrierServices.pipe(
     Layer.provideMerge(BillingSlice.services),
+    Layer.provideMerge(DueCheck.layer),
     Layer.provideMerge(NodeLease.layer),
     Layer.provideMerge(services(carriers))
   )

@@ -1,5 +1,6 @@
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
-import { Cause, Effect } from "effect"
+import { Cause, Effect, type Scope } from "effect"
 import type { NewDeliveries } from "./DeliveryFanOut.ts"
 import type { InFlight } from "./InFlight.ts"
 import type { OutcomeRecorder } from "./OutcomeRecorder.ts"
@@ -9,8 +10,8 @@ import { RetrySchedule } from "./RetrySchedule.ts"
 
 /** How often to claim for all webhooks, in milliseconds. */
 const claimAllIntervalMs = 250
-/** How often a node that is alone looks whether anything is due, in milliseconds, when it has nothing to do. */
-const idleIntervalMs = 2_000
+/** How often a node that waits until something is due looks whether others have joined it. */
+const quietInterval = "2 seconds"
 /** How long a node claims for all webhooks after it queued deliveries, in milliseconds: some may be committed late. */
 const activeMs = 10_000
 /** How often such a claim also recovers deliveries whose claim was lost, in milliseconds. */
@@ -34,15 +35,15 @@ export interface ClaimLoop {
 /**
  * Claims deliveries that are due and passes them to `send`: at once for webhooks for which this process wrote
  * deliveries, and every 250 ms for all webhooks. The latter finds retries, and what other nodes wrote or released. A node
- * that is alone waits until the next retry is due instead, and at most 2 seconds, when it has nothing in flight and has
- * queued no delivery for 10 seconds. Never claims more than there is room for. While the database is unreachable it
+ * that is alone waits until DueCheck finds that something is due, or the next retry is, when it has nothing in flight and
+ * has queued no delivery for 10 seconds. Never claims more than there is room for. While the database is unreachable it
  * keeps trying.
  */
 export const makeClaimLoop = (
   inFlight: InFlight,
   outcomes: OutcomeRecorder,
   send: (claimed: ReadonlyArray<ClaimedDelivery>) => Effect.Effect<void>
-): Effect.Effect<ClaimLoop, never, NodeLease | QueueRepo | RetrySchedule> =>
+): Effect.Effect<ClaimLoop, never, DueCheck | NodeLease | QueueRepo | RetrySchedule | Scope.Scope> =>
   Effect.gen(function* () {
     const lease = yield* NodeLease
     const queue = yield* QueueRepo
@@ -56,6 +57,10 @@ export const makeClaimLoop = (
     const hasQueued = Effect.unsafeMakeLatch()
     let activeUntil = Number.NEGATIVE_INFINITY
     const claiming = yield* Effect.makeSemaphore(1)
+    /** Something may be due that no check has found: at the beginning, and after a claim that failed. */
+    let mayBeDue = true
+    let isWaiting = false
+    const due = yield* (yield* DueCheck).register("webhooks.deliveries", (now) => queue.untilDue(now, isWaiting))
     let recoverAt = Number.NEGATIVE_INFINITY
 
     /** Claims for these webhooks, or for all. False when the node has no room. */
@@ -117,17 +122,29 @@ export const makeClaimLoop = (
       (others) =>
         others === 0 && inFlight.size === 0 && outcomes.isEmpty() && clock.unsafeCurrentTimeMillis() >= activeUntil
     )
-    const claimAll = (node: string) =>
-      Effect.gen(function* () {
-        // Closed before the look, so that what is queued during it ends the wait.
-        hasQueued.unsafeClose()
-        if (yield* isQuiet) {
-          const wait = yield* withStatementTimeout(queue.untilDue(new Date(clock.unsafeCurrentTimeMillis())))
-          if (wait > 0) return yield* Effect.raceFirst(hasQueued.await, Effect.sleep(Math.min(wait, idleIntervalMs)))
-        }
-        yield* claim(node)
-        yield* Effect.sleep(claimAllIntervalMs)
-      })
+    /** Whether something is due; false when that has to be considered again. */
+    const awaitDue = Effect.raceFirst(
+      Effect.as(due, true),
+      Effect.as(Effect.raceFirst(hasQueued.await, Effect.sleep(quietInterval)), false)
+    ).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          isWaiting = false
+        })
+      )
+    )
+    const claimAll = Effect.fnUntraced(function* (node: string) {
+      // Closed before it is considered, so that what is queued meanwhile ends the wait.
+      hasQueued.unsafeClose()
+      if (!mayBeDue && (yield* isQuiet)) {
+        isWaiting = true
+        if (!(yield* awaitDue)) return
+      }
+      mayBeDue = true
+      yield* claim(node)
+      mayBeDue = false
+      yield* Effect.sleep(claimAllIntervalMs)
+    })
 
     const forever = <E>(work: Effect.Effect<unknown, E>) =>
       Effect.forever(
