@@ -1,6 +1,8 @@
+import { Statement } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
+import { DueCheck } from "@svc/cluster/DueCheck"
 import { TestDatabase } from "@svc/database/TestDatabase"
-import { ConfigProvider, Context, Effect, Layer, Logger, Redacted } from "effect"
+import { ConfigProvider, Context, Effect, Layer, Logger, LogLevel, Redacted } from "effect"
 import { WebSocket } from "ws"
 import { HttpServer } from "../src/http/listening/HttpServer.ts"
 import { Server } from "../src/Server.ts"
@@ -9,8 +11,8 @@ import { ask, json } from "./servers/Client.ts"
 const key = `svc_live_${"a".repeat(48)}`
 const orgKey = `svc_org_${"b".repeat(48)}`
 
-/** The whole server on a database of its own. */
-const start = Effect.gen(function* () {
+/** The services of the whole server on a database of its own. */
+const services = Effect.gen(function* () {
   const url = yield* TestDatabase.freshUrl
   const settings = new Map([
     ["SVC_DATABASE_URL", Redacted.value(url)],
@@ -23,9 +25,14 @@ const start = Effect.gen(function* () {
     ["SVC_BOOTSTRAP_WORKSPACE_KEY", `svc_wsp_live_${"c".repeat(48)}`]
   ])
   // The test database's own address comes from the environment, so only the server sees these settings.
-  const context = yield* Layer.build(Server).pipe(Effect.withConfigProvider(ConfigProvider.fromMap(settings)))
-  return Context.get(context, HttpServer).port
-}).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
+  return yield* Layer.build(Server).pipe(Effect.withConfigProvider(ConfigProvider.fromMap(settings)))
+})
+
+/** The port of a server. */
+const start = services.pipe(
+  Effect.map((context) => Context.get(context, HttpServer).port),
+  Effect.provide(Logger.remove(Logger.defaultLogger))
+)
 
 describe("the server", () => {
   it.scopedLive("serves the voice API after its first start", () =>
@@ -113,6 +120,20 @@ describe("the server", () => {
         socket.once("error", (error) => resume(Effect.fail(error)))
       })
       expect(answer).toMatchObject({ event: "rejected" })
+    })
+  )
+
+  it.scopedLive("checks for all workers together whether something is due, without a failure", () =>
+    Effect.gen(function* () {
+      const warnings: Array<unknown> = []
+      const logger = Logger.make(({ logLevel, message }) => {
+        if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) warnings.push(message)
+      })
+      const context = yield* Effect.provide(services, Logger.replace(Logger.defaultLogger, logger))
+      const checked = yield* Context.get(context, DueCheck).register("test", () => Statement.unsafeFragment("true"))
+      // At the first check, 2 seconds after the start; one that fails does so too.
+      yield* checked
+      expect(warnings).toEqual([])
     })
   )
 })

@@ -36,8 +36,8 @@ export class DueCheck extends Context.Tag("@svc/cluster/DueCheck")<
   DueCheck,
   {
     /**
-     * Adds an expression to the check until the scope closes. `name` is unique on the node, and the name of a column. Returns the worker's wait:
-     * it completes when something is due, or was since the last wait.
+     * Adds an expression to the check until the scope closes. `name` is unique on the node. Returns the worker's wait: it
+     * completes when something is due, or was since the last wait.
      */
     readonly register: (
       name: string,

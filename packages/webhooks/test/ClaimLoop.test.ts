@@ -73,17 +73,19 @@ const started = (others = 0) =>
           ? Effect.fail(new SqlError.SqlError({ cause: new Error("down"), message: "down" }))
           : Effect.succeed(read())
       })
-    const asked = { at: 0, isWaiting: false }
-    const look = answer("look", () => {
-      const first = rows.size === 0 ? null : Math.min(...rows.values())
-      during.look()
-      during.look = () => {}
-      return { "webhooks.deliveries": first === null ? null : first - asked.at }
-    })
-    const check = makeDueCheck(() => (asked.isWaiting ? look : Effect.succeed({})))
+    const untilDue = (at: Date) =>
+      answer("look", () => {
+        const first = Math.min(Number.POSITIVE_INFINITY, ...rows.values())
+        during.look()
+        during.look = () => {}
+        return first - at.getTime()
+      })
+    /** What the due check asks the queue. */
+    let asked: Effect.Effect<number | null, SqlError.SqlError> = Effect.succeed(null)
     const queue = Layer.mock(QueueRepo, {
-      untilDue: (at, isWaiting) => {
-        Object.assign(asked, { at: at.getTime(), isWaiting })
+      untilDue,
+      untilDueIf: (isWaiting, at) => {
+        asked = isWaiting ? untilDue(at) : Effect.succeed(null)
         return Statement.unsafeFragment("")
       },
       claim: ({ now: at }) =>
@@ -94,6 +96,7 @@ const started = (others = 0) =>
         })
     })
     const lease = Layer.mock(NodeLease, { others: Effect.sync(() => nodes.others) })
+    const check = makeDueCheck(() => Effect.map(asked, (value) => ({ "webhooks.deliveries": value })))
     const services = Layer.mergeAll(
       queue,
       lease,
@@ -113,12 +116,12 @@ const started = (others = 0) =>
   })
 
 describe("ClaimLoop", () => {
-  it.scoped("of a node that is alone and has nothing to do looks every 2 seconds, and claims nothing more", () =>
+  it.scoped("of a node that is alone and has nothing to do looks every 2 seconds, and claims nothing", () =>
     Effect.gen(function* () {
       const { times } = yield* started()
       yield* TestClock.adjust("6 seconds")
       expect(times()).toEqual([
-        ["claim", 0],
+        ["look", 0],
         ["look", 2_000],
         ["look", 4_000],
         ["look", 6_000]
@@ -134,6 +137,19 @@ describe("ClaimLoop", () => {
       expect(sent).toEqual([])
       yield* TestClock.adjust("1 millis")
       expect(sent).toEqual([[1, 5_300]])
+    })
+  )
+
+  it.scoped("claims a retry on time that is due less than 2 seconds after it has claimed", () =>
+    Effect.gen(function* () {
+      const { rows, sent } = yield* started()
+      rows.set(1, 2_700)
+      rows.set(2, 3_400)
+      yield* TestClock.adjust("3400 millis")
+      expect(sent).toEqual([
+        [1, 2_700],
+        [2, 3_400]
+      ])
     })
   )
 
@@ -202,7 +218,14 @@ describe("ClaimLoop", () => {
       faults.isDown = true
       rows.set(1, 2_500)
       yield* TestClock.adjust("3400 millis")
-      expect(times()).toEqual([["claim", 0], ["look", 2_000], ...[2_000, 2_500, 3_000].map((at) => ["claim", at])])
+      expect(times()).toEqual([
+        ["look", 0],
+        // A due check that fails lets the loop claim.
+        ["look", 2_000],
+        ["claim", 2_000],
+        ["look", 2_500],
+        ["look", 3_000]
+      ])
       faults.isDown = false
       yield* TestClock.adjust("100 millis")
       expect(sent).toEqual([[1, 3_500]])

@@ -6,24 +6,20 @@ import { account, appendEvents, WithoutWorker, webhookOf } from "./Fixture.ts"
 
 layer(WithoutWorker, { excludeTestServices: true })("the time until a delivery is due", (it) => {
   it.effect(
-    "is null for an empty queue or a node that does not wait, 0 for first attempts, and that of the first retry of all webhooks",
+    "is infinite for an empty queue, none for first attempts, and that of the first retry of all webhooks",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const queue = yield* QueueRepo
-        const untilDue = (now: Date, isWaiting = true) =>
-          Effect.map(
-            sql<{ readonly ms: number | null }>`select ${queue.untilDue(now, isWaiting)} as ms`,
-            ([row]) => row?.ms
-          )
+        const { untilDue, untilDueIf } = yield* QueueRepo
         const now = new Date("2026-11-01T09:30:00.000Z")
-        expect(yield* untilDue(now)).toBe(null)
+        const checked = (isWaiting: boolean) => sql`select ${untilDueIf(isWaiting, now)} as ms`
+        expect(yield* untilDue(now)).toBe(Number.POSITIVE_INFINITY)
+        expect(yield* checked(true)).toEqual([{ ms: null }])
 
         const owner = yield* account
         const webhooks = yield* Effect.replicateEffect(webhookOf(owner), 3)
         yield* appendEvents(owner, ["one", "two"])
         expect(yield* untilDue(now)).toBe(0)
-        expect(yield* untilDue(now, false)).toBe(null)
 
         yield* sql`
         update webhook_deliveries d
@@ -37,6 +33,7 @@ layer(WithoutWorker, { excludeTestServices: true })("the time until a delivery i
         update webhook_deliveries set leased_by = 'node_a', next_at = ${now}::timestamptz - interval '3 seconds'
         where webhook_id = ${newest}`
         expect(yield* untilDue(now)).toBe(-3_000)
+        expect([yield* checked(true), yield* checked(false)]).toEqual([[{ ms: -3_000 }], [{ ms: null }]])
       })
   )
 })

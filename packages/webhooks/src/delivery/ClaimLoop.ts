@@ -10,8 +10,8 @@ import { RetrySchedule } from "./RetrySchedule.ts"
 
 /** How often to claim for all webhooks, in milliseconds. */
 const claimAllIntervalMs = 250
-/** How often a node that waits until something is due looks whether others have joined it. */
-const quietInterval = "2 seconds"
+/** How long a node that is alone waits at most before it considers whether it still is, in milliseconds. */
+const quietIntervalMs = 2_000
 /** How long a node claims for all webhooks after it queued deliveries, in milliseconds: some may be committed late. */
 const activeMs = 10_000
 /** How often such a claim also recovers deliveries whose claim was lost, in milliseconds. */
@@ -35,9 +35,9 @@ export interface ClaimLoop {
 /**
  * Claims deliveries that are due and passes them to `send`: at once for webhooks for which this process wrote
  * deliveries, and every 250 ms for all webhooks. The latter finds retries, and what other nodes wrote or released. A node
- * that is alone waits until DueCheck finds that something is due, or the next retry is, when it has nothing in flight and
- * has queued no delivery for 10 seconds. Never claims more than there is room for. While the database is unreachable it
- * keeps trying.
+ * that is alone waits until something is due instead, when it has nothing in flight and has queued no delivery for 10
+ * seconds: it looks once for itself, and then leaves that to DueCheck. Never claims more than there is room for. While the
+ * database is unreachable it keeps trying.
  */
 export const makeClaimLoop = (
   inFlight: InFlight,
@@ -57,10 +57,9 @@ export const makeClaimLoop = (
     const hasQueued = Effect.unsafeMakeLatch()
     let activeUntil = Number.NEGATIVE_INFINITY
     const claiming = yield* Effect.makeSemaphore(1)
-    /** Something may be due that no check has found: at the beginning, and after a claim that failed. */
-    let mayBeDue = true
+    /** Whether DueCheck looks for this node. */
     let isWaiting = false
-    const due = yield* (yield* DueCheck).register("webhooks.deliveries", (now) => queue.untilDue(now, isWaiting))
+    const due = yield* (yield* DueCheck).register("webhooks.deliveries", (now) => queue.untilDueIf(isWaiting, now))
     let recoverAt = Number.NEGATIVE_INFINITY
 
     /** Claims for these webhooks, or for all. False when the node has no room. */
@@ -122,27 +121,31 @@ export const makeClaimLoop = (
       (others) =>
         others === 0 && inFlight.size === 0 && outcomes.isEmpty() && clock.unsafeCurrentTimeMillis() >= activeUntil
     )
-    /** Whether something is due; false when that has to be considered again. */
-    const awaitDue = Effect.raceFirst(
-      Effect.as(due, true),
-      Effect.as(Effect.raceFirst(hasQueued.await, Effect.sleep(quietInterval)), false)
-    ).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          isWaiting = false
-        })
-      )
+    /** Milliseconds until something is due, when this node has not looked since it last claimed. */
+    const look = Effect.suspend(() =>
+      isWaiting
+        ? Effect.succeed(Number.POSITIVE_INFINITY)
+        : withStatementTimeout(queue.untilDue(new Date(clock.unsafeCurrentTimeMillis())))
     )
+    /** Returns whether something is due; false when that has to be considered again. */
+    const awaitDue = (wait: number) =>
+      Effect.raceFirst(
+        Effect.as(due, true),
+        Effect.raceFirst(
+          Effect.as(hasQueued.await, false),
+          Effect.as(Effect.sleep(Math.min(wait, quietIntervalMs)), wait <= quietIntervalMs)
+        )
+      )
     const claimAll = Effect.fnUntraced(function* (node: string) {
-      // Closed before it is considered, so that what is queued meanwhile ends the wait.
+      // Closed before the look, so that what is queued during it ends the wait.
       hasQueued.unsafeClose()
-      if (!mayBeDue && (yield* isQuiet)) {
+      if (yield* isQuiet) {
+        const wait = yield* look
         isWaiting = true
-        if (!(yield* awaitDue)) return
+        if (wait > 0 && !(yield* awaitDue(wait))) return
       }
-      mayBeDue = true
+      isWaiting = false
       yield* claim(node)
-      mayBeDue = false
       yield* Effect.sleep(claimAllIntervalMs)
     })
 
@@ -173,6 +176,13 @@ export const makeClaimLoop = (
         Effect.all([forever(claimPending(node)), forever(claimAll(node))], {
           concurrency: "unbounded",
           discard: true
-        }).pipe(Effect.ensuring(Effect.sync(() => pending.clear())))
+        }).pipe(
+          Effect.ensuring(
+            Effect.sync(() => {
+              pending.clear()
+              isWaiting = false
+            })
+          )
+        )
     }
   })

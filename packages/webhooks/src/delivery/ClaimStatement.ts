@@ -25,7 +25,10 @@ const webhooksWith = (sql: SqlClient.SqlClient, name: string, condition: string)
  * A query for the milliseconds from `now` until a pending delivery is due, `ms`: 0 when there are first attempts, null when
  * there is none. A retry that a node holds counts like a free one, so the time may be in the past.
  */
-export const untilDueStatement = (sql: SqlClient.SqlClient, now: Date) => sql`
+export const untilDueStatement = (
+  sql: SqlClient.SqlClient,
+  now: Date
+): Statement.Statement<{ readonly ms: number | null }> => sql`
   with recursive ${webhooksWith(sql, "retries", "attempts > 0")}
   select case
     when exists (select 1 from webhook_deliveries where attempts = 0) then 0

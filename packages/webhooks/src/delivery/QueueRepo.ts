@@ -97,10 +97,11 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
     /** Claims due deliveries and returns them in the order of their ids; see {@link claimStatement}. */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, SqlError.SqlError>
     /**
-     * Milliseconds until a pending delivery may be due, an expression for DueCheck. 0 or less: one is, or a node works on
-     * it; null: there is none, or the node is not waiting, for which it need not be known.
+     * Milliseconds until a pending delivery may be due. 0 or less: one is, or a node works on it; infinite: there is none.
      */
-    readonly untilDue: (now: Date, isWaiting: boolean) => Statement.Fragment
+    readonly untilDue: (now: Date) => Effect.Effect<number, SqlError.SqlError>
+    /** The same as an expression for DueCheck; null when there is none, or the node does not wait for one. */
+    readonly untilDueIf: (isWaiting: boolean, now: Date) => Statement.Fragment
     /** Records outcomes, all or none. Those of deliveries that the lease no longer holds change nothing. */
     readonly recordOutcomes: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void, SqlError.SqlError>
     /** Updates failure counts, and returns the ids of webhooks that are inactive afterwards. */
@@ -147,7 +148,8 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
         // Not decoded by a schema: the statement itself builds the rows, thousands a second.
         claim: (request) =>
           Effect.map(sql<StoredDelivery>`${claimStatement(sql, asyncCommit, request)}`, (rows) => rows.map(opened)),
-        untilDue: (now, isWaiting) => sql`case when ${isWaiting}::boolean then (${untilDueStatement(sql, now)}) end`,
+        untilDue: (now) => Effect.map(untilDueStatement(sql, now), ([row]) => row?.ms ?? Number.POSITIVE_INFINITY),
+        untilDueIf: (isWaiting, now) => sql`case when ${isWaiting}::boolean then (${untilDueStatement(sql, now)}) end`,
         recordOutcomes: (outcomes) => {
           const column = <A>(of: (outcome: Outcome) => A) => outcomes.map(of)
           // Finds rows by their ids: the join alone would compare each with all outcomes.
