@@ -35,6 +35,31 @@ layer(Test)("OutboundNumbers", (it) => {
     }).pipe(settings("NL"))
   )
 
+  it.effect("the due check finds that countries have changed, and not those that were read", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const accounts = yield* Accounts
+      const { haveChanged, refresh } = yield* OutboundNumbers
+      const changed = Effect.suspend(() => sql<{ readonly changed: boolean }>`select ${haveChanged()} as changed`).pipe(
+        Effect.map(([row]) => row?.changed)
+      )
+      const orgs = [(yield* owner).org.id, (yield* owner).org.id]
+      const seen: Array<boolean | undefined> = []
+      for (const [org, countries] of [
+        [orgs[1], "DE"],
+        [orgs[0], "NL,region:\u00e9"],
+        [orgs[0], "all"],
+        [orgs[1], null]
+      ] as const) {
+        yield* accounts.setOutboundCountries(org ?? 0, countries)
+        seen.push(yield* changed)
+        yield* refresh
+        seen.push(yield* changed)
+      }
+      expect(seen).toEqual([true, false, true, false, true, false, true, false])
+    })
+  )
+
   it.effect("countries that this version cannot read allow nothing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
