@@ -1,5 +1,5 @@
 import { SqlClient, type Statement } from "@effect/sql"
-import { Clock, Context, Duration, Effect, FiberSet, Layer, type Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, FiberSet, Layer, type Scope } from "effect"
 import { NodeLease } from "./NodeLease.ts"
 import { sweepInterval } from "./SweepInterval.ts"
 
@@ -7,8 +7,10 @@ import { sweepInterval } from "./SweepInterval.ts"
 const interval = "1 second"
 /** The same of a node that is alone. */
 const intervalAlone = "2 seconds"
-/** After this a check is abandoned, and has failed. */
+/** After this a statement is abandoned, and has failed. */
 const timeout = "2 seconds"
+/** How often, in milliseconds, a node looks whether the database answers again. */
+const awayMillis = 500
 
 /**
  * A scalar SQL expression at the node's time `now`: a boolean, whether something is due, or a `float8`, the milliseconds
@@ -29,8 +31,11 @@ interface Registration {
 /**
  * Checks in one query for all workers of this node whether something is due, every second, or every 2 seconds while no
  * other node is alive. The answer is a hint: a worker claims with a statement of its own, as other nodes may do at the
- * same time. A check that fails (the database cannot be reached, an expression is wrong, a table is locked) counts as if
- * something were due for each worker: none depends on the expressions of others, and each reports its own failures.
+ * same time.
+ *
+ * A check that fails although the database answers (an expression is wrong, a table is locked) counts as if something were
+ * due for each worker: none depends on the expressions of others. While the database does not answer, no worker is woken,
+ * and the check goes on within half a second after it does. The first failure in a row is logged as a warning.
  */
 export class DueCheck extends Context.Tag("@svc/cluster/DueCheck")<
   DueCheck,
@@ -48,18 +53,31 @@ export class DueCheck extends Context.Tag("@svc/cluster/DueCheck")<
   static readonly layer: Layer.Layer<DueCheck, never, NodeLease | SqlClient.SqlClient> = Layer.scoped(
     DueCheck,
     Effect.flatMap(SqlClient.SqlClient, (sql) =>
-      makeDueCheck((expressions) => {
-        const columns = expressions.map(([name, expression]) => sql`${expression} as ${sql.literal(`"${name}"`)}`)
-        return Effect.map(sql<DueValues>`select ${sql.csv(columns)}`, ([row = {}]) => row)
+      makeDueCheck({
+        values: (expressions) => {
+          const columns = expressions.map(([name, expression]) => sql`${expression} as ${sql.literal(`"${name}"`)}`)
+          return Effect.map(sql<DueValues>`select ${sql.csv(columns)}`, ([row = {}]) => row)
+        },
+        answers: sql`select 1`
       })
     )
   )
 }
 
-/** The check with another query than that of {@link DueCheck.layer}. */
-export const makeDueCheck = (
-  query: (expressions: ReadonlyArray<readonly [name: string, Statement.Fragment]>) => Effect.Effect<DueValues, unknown>
-): Effect.Effect<Context.Tag.Service<typeof DueCheck>, never, NodeLease | Scope.Scope> =>
+/** The statements of a check. */
+export interface DueQueries {
+  readonly values: (
+    expressions: ReadonlyArray<readonly [name: string, Statement.Fragment]>
+  ) => Effect.Effect<DueValues, unknown>
+  /** Succeeds when the database answers. */
+  readonly answers: Effect.Effect<unknown, unknown>
+}
+
+/** The check with other statements than those of {@link DueCheck.layer}. */
+export const makeDueCheck = ({
+  answers,
+  values: valuesOf
+}: DueQueries): Effect.Effect<Context.Tag.Service<typeof DueCheck>, never, NodeLease | Scope.Scope> =>
   Effect.gen(function* () {
     const currentInterval = sweepInterval(yield* NodeLease, interval, intervalAlone)
     const registered = new Map<string, Registration>()
@@ -71,7 +89,7 @@ export const makeDueCheck = (
       const registrations = [...registered]
       if (registrations.length === 0) return
       const date = new Date(now)
-      const values = yield* query(registrations.map(([name, { expression }]) => [name, expression(date)]))
+      const values = yield* valuesOf(registrations.map(([name, { expression }]) => [name, expression(date)]))
       for (const [name, { due }] of registrations) {
         const value = values[name] ?? false
         const wait = typeof value === "number" ? value : value ? 0 : Number.POSITIVE_INFINITY
@@ -80,28 +98,30 @@ export const makeDueCheck = (
       }
     })
 
+    /** A statement whose connection broke may not be interruptible. */
+    const attempt = (statements: Effect.Effect<unknown, unknown>) =>
+      Effect.exit(statements.pipe(Effect.disconnect, Effect.timeout(timeout)))
+    const isAnswered = Effect.map(attempt(answers), Exit.isSuccess)
     let isFailing = false
-    const onSuccess = Effect.sync(() => {
-      isFailing = false
-    })
-    const onFailure = (cause: unknown) =>
-      Effect.suspend(() => {
-        for (const { due } of registered.values()) due.unsafeOpen()
-        if (isFailing) return Effect.void
-        isFailing = true
-        return Effect.logWarning("Could not check whether work is due; each worker looks for itself", cause)
-      })
+    let isAway = false
 
     /** Returns the milliseconds to wait for the next check. */
     const round = Effect.fnUntraced(function* () {
+      if (isAway && !(yield* isAnswered)) return awayMillis
+      isAway = false
       const nextAfter = Duration.toMillis(yield* currentInterval)
       const started = yield* Clock.currentTimeMillis
-      yield* check(started, nextAfter).pipe(
-        // A statement whose connection broke may not be interruptible.
-        Effect.disconnect,
-        Effect.timeout(timeout),
-        Effect.matchCauseEffect({ onFailure, onSuccess: () => onSuccess })
-      )
+      const checked = yield* attempt(check(started, nextAfter))
+      if (Exit.isFailure(checked)) {
+        isAway = !(yield* isAnswered)
+        if (!isAway) for (const { due } of registered.values()) due.unsafeOpen()
+        if (!isFailing) {
+          const then = isAway ? "trying again" : "each worker looks for itself"
+          yield* Effect.logWarning(`Could not check whether work is due; ${then}`, checked.cause)
+        }
+      }
+      isFailing = Exit.isFailure(checked)
+      if (isAway) return awayMillis
       // The clock may have been set.
       const took = Math.max(0, (yield* Clock.currentTimeMillis) - started)
       return Math.max(0, nextAfter - took)

@@ -2,7 +2,7 @@ import { SqlClient, Statement } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Cause, Context, Deferred, Effect, Exit, Layer, Logger, Option, Scope, TestClock } from "effect"
-import { DueCheck, type DueExpression } from "../src/DueCheck.ts"
+import { DueCheck, type DueExpression, makeDueCheck } from "../src/DueCheck.ts"
 import { NodeLease } from "../src/NodeLease.ts"
 
 /** A node on the database of the test, with its statements and what it logged. */
@@ -132,7 +132,7 @@ describe.concurrent("DueCheck", () => {
       expect(yield* waiting.poll).toEqual(Option.none())
     }))
 
-  test("a check that fails wakes all workers, and the first failure in a row is logged", () =>
+  test("a check with an expression that fails wakes all workers, and the first failure in a row is logged", () =>
     Effect.gen(function* () {
       const { hasTask, logged, sql, worker } = yield* start
       const orders = yield* worker("numbers.orders", hasTask("numbers.orders"))
@@ -161,7 +161,7 @@ describe.concurrent("DueCheck", () => {
       expect([orders.woken, logged.length]).toEqual([4, 2])
     }))
 
-  test("a check that hangs has failed after 2 seconds, and the next one begins", () =>
+  test("a check that hangs at a locked table has failed after 2 seconds, wakes all workers, and the next one begins", () =>
     Effect.gen(function* () {
       const { hasTask, logged, sql, worker } = yield* start
       const orders = yield* worker("numbers.orders", hasTask("numbers.orders"))
@@ -187,6 +187,51 @@ describe.concurrent("DueCheck", () => {
       yield* seconds(6)
       expect([orders.woken, logged.length]).toEqual([2, 1])
     }))
+
+  it.scoped("while the database does not answer no worker is woken, and one warning is logged", () =>
+    Effect.gen(function* () {
+      const logged: Array<unknown> = []
+      const database = { isDown: true, hangs: false, values: 0, answers: 0 }
+      const statement = Effect.suspend(() => {
+        if (database.hangs) return Effect.never
+        return database.isDown ? Effect.fail("down") : Effect.void
+      })
+      const { register } = yield* makeDueCheck({
+        values: () =>
+          Effect.zipRight(
+            Effect.sync(() => database.values++),
+            Effect.as(statement, { orders: true })
+          ),
+        answers: Effect.zipRight(
+          Effect.sync(() => database.answers++),
+          statement
+        )
+      }).pipe(
+        Effect.provide(Layer.mock(NodeLease, { others: Effect.succeed(0) })),
+        Effect.provide(
+          Logger.replace(
+            Logger.defaultLogger,
+            Logger.make(({ message }) => logged.push(message))
+          )
+        )
+      )
+      let woken = 0
+      const wait = yield* register("orders", () => Statement.unsafeFragment("true"))
+      yield* Effect.forkScoped(Effect.forever(Effect.tap(wait, () => Effect.sync(() => woken++))))
+      yield* TestClock.adjust("3900 millis")
+      expect([database.values, database.answers, woken]).toEqual([1, 4, 0])
+      database.hangs = true
+      yield* TestClock.adjust("20 seconds")
+      expect([database.values, woken]).toEqual([1, 0])
+      expect(logged).toEqual([["Could not check whether work is due; trying again"]])
+      Object.assign(database, { isDown: false, hangs: false })
+      yield* TestClock.adjust("2500 millis")
+      const wokenSoon = woken
+      expect(wokenSoon).toBeGreaterThan(0)
+      yield* TestClock.adjust("4 seconds")
+      expect([woken - wokenSoon, logged.length]).toEqual([2, 1])
+    })
+  )
 
   test("a registration ends with its scope, and nothing is asked without one", () =>
     Effect.gen(function* () {
