@@ -53,13 +53,20 @@ export const makeClaimLoop = (
     const pending = new PendingDeliveries(() => clock.unsafeCurrentTimeMillis())
     /** Open: pending deliveries or room for them may have changed since the last check. */
     const changed = Effect.unsafeMakeLatch()
-    /** Open: this process queued deliveries since the last claim for all webhooks. */
-    const hasQueued = Effect.unsafeMakeLatch()
+    /** Open: this process queued deliveries, or DueCheck found some, since the last claim for all webhooks. */
+    const mayFind = Effect.unsafeMakeLatch()
     let activeUntil = Number.NEGATIVE_INFINITY
     const claiming = yield* Effect.makeSemaphore(1)
     /** Whether DueCheck looks for this node. */
     let isWaiting = false
+    /** DueCheck has found something since the last claim for all webhooks. */
+    let isDue = false
     const due = yield* (yield* DueCheck).register("webhooks.deliveries", (now) => queue.untilDueIf(isWaiting, now))
+    const onDue = Effect.sync(() => {
+      isDue = true
+      mayFind.unsafeOpen()
+    })
+    yield* Effect.forkScoped(Effect.forever(Effect.zipRight(due, onDue)))
     let recoverAt = Number.NEGATIVE_INFINITY
 
     /** Claims for these webhooks, or for all. False when the node has no room. */
@@ -113,7 +120,7 @@ export const makeClaimLoop = (
 
     const markActive = () => {
       activeUntil = clock.unsafeCurrentTimeMillis() + activeMs
-      hasQueued.unsafeOpen()
+      mayFind.unsafeOpen()
     }
     /** Only this node could have made anything due, and it has not lately. */
     const isQuiet = Effect.map(
@@ -127,23 +134,16 @@ export const makeClaimLoop = (
         ? Effect.succeed(Number.POSITIVE_INFINITY)
         : withStatementTimeout(queue.untilDue(new Date(clock.unsafeCurrentTimeMillis())))
     )
-    /** Returns whether something is due; false when that has to be considered again. */
-    const awaitDue = (wait: number) =>
-      Effect.raceFirst(
-        Effect.as(due, true),
-        Effect.raceFirst(
-          Effect.as(hasQueued.await, false),
-          Effect.as(Effect.sleep(Math.min(wait, quietIntervalMs)), wait <= quietIntervalMs)
-        )
-      )
     const claimAll = Effect.fnUntraced(function* (node: string) {
-      // Closed before the look, so that what is queued during it ends the wait.
-      hasQueued.unsafeClose()
-      if (yield* isQuiet) {
+      // Closed before the look, so that what is queued or found during it ends the wait.
+      mayFind.unsafeClose()
+      if (!isDue && (yield* isQuiet)) {
         const wait = yield* look
         isWaiting = true
-        if (wait > 0 && !(yield* awaitDue(wait))) return
+        if (wait > 0) yield* Effect.raceFirst(mayFind.await, Effect.sleep(Math.min(wait, quietIntervalMs)))
+        if (wait > quietIntervalMs) return
       }
+      isDue = false
       isWaiting = false
       yield* claim(node)
       yield* Effect.sleep(claimAllIntervalMs)
