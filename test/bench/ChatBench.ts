@@ -16,14 +16,16 @@ import { type Line, quantile, verdictOf } from "./Verdict.ts"
 
 /**
  * `npm run bench:chat`: the time to the first token of a streamed completion through Svc, of its model's server alone, and
- * through a process that only hands requests and answers on, all asked in turn in one run. What is judged is the first rate. The exit code is 1 when the budget is missed, or the
- * bench could not run.
+ * through a process that only hands requests and answers on, all asked in turn in one run. What is judged is the first rate,
+ * when the server has answered some thousand completions and V8 has compiled what they run; the same rate right after the
+ * start stands beside it. The exit code is 1 when the budget is missed, or the bench could not run.
  */
 
 const usage = `npm run bench:chat -- [options]
   --seconds N      length of one round of a rate (20)
   --rounds N       rounds of each rate (5); a figure is their median, those of the rounds stand beside it
   --rates N,…      completions a second, of each (20,50,100); 20 are what two organizations of the tier scale may have
+  --warm-up N      seconds at the highest rate before the rounds (30); 0 skips it and the round before it
   --saturation N   completions at once that saturate the server (200); 0 skips this part
   --profile DIR    writes a CPU profile of the server there`
 
@@ -34,6 +36,7 @@ const options = Effect.try({
         seconds: { type: "string", default: "20" },
         rounds: { type: "string", default: "5" },
         rates: { type: "string", default: "20,50,100" },
+        "warm-up": { type: "string", default: "30" },
         saturation: { type: "string", default: "200" },
         profile: { type: "string" }
       }
@@ -47,6 +50,7 @@ const options = Effect.try({
       seconds: count("seconds", values.seconds),
       rounds: count("rounds", values.rounds),
       rates: values.rates.split(",").map((rate) => count("rates", rate)),
+      warmUp: count("warm-up", values["warm-up"], 0),
       saturation: count("saturation", values.saturation, 0),
       profile: values.profile
     }
@@ -63,10 +67,10 @@ interface RoundFigures {
 }
 
 /** The figures of a rate: medians of its rounds, so that one stall of the machine does not decide. */
-const linesOf = (rate: number, rounds: ReadonlyArray<RoundFigures>, isJudged: boolean): ReadonlyArray<Line> => {
+const linesOf = (load: string, rounds: ReadonlyArray<RoundFigures>, isJudged: boolean): ReadonlyArray<Line> => {
   const line = (what: string, unit: Line["unit"], of: (round: RoundFigures) => number): Line => {
     const others = rounds.map(of)
-    return { what: `${rate} a second: ${what}`, figure: quantile(others, 0.5), others, unit }
+    return { what: `${load}: ${what}`, figure: quantile(others, 0.5), others, unit }
   }
   const addedBy = (by: "proxied" | "through", share: number) => (round: RoundFigures) =>
     quantile(round[by].added, share) - quantile(round.alone.added, share)
@@ -94,7 +98,7 @@ const linesOf = (rate: number, rounds: ReadonlyArray<RoundFigures>, isJudged: bo
 const slots = 2000
 
 const program = Effect.gen(function* () {
-  const { profile, rates, rounds, saturation, seconds } = yield* options
+  const { profile, rates, rounds, saturation, seconds, warmUp } = yield* options
   const key = `svc_live_${randomBytes(24).toString("hex")}`
   yield* Console.error("starting a database, a model's server, Svc and the load …")
   const database = yield* Effect.mapError(
@@ -136,21 +140,31 @@ const program = Effect.gen(function* () {
       }
       return figures
     })
-  yield* Console.error("warming up …")
-  yield* burst([bare.url, limit.url, url], { rate: Math.max(...rates) }, 5000)
-  const lines: Array<Line> = []
-  for (const [index, rate] of rates.entries()) {
-    yield* Console.error(`measuring ${rate} a second …`)
-    const figures: Array<RoundFigures> = []
-    for (let round = 0; round < rounds; round++) {
+  const urls = [bare.url, limit.url, url]
+  const round = (rate: number) =>
+    Effect.gen(function* () {
       yield* svc.request("measure")
-      const [alone, proxied, through] = yield* burst([bare.url, limit.url, url], { rate }, seconds * 1000)
+      const [alone, proxied, through] = yield* burst(urls, { rate }, seconds * 1000)
       const server = yield* svc.request("figures")
       if (alone === undefined || proxied === undefined || through === undefined)
         return yield* new Child.BenchFailed({ message: "no figures" })
-      figures.push({ alone, proxied, through, server })
-    }
-    lines.push(...linesOf(rate, figures, index === 0))
+      return { alone, proxied, through, server }
+    })
+  const [first = 1] = rates
+  // Connections are opened, and modules loaded.
+  yield* burst(urls, { rate: first }, 1000)
+  const lines: Array<Line> = []
+  if (warmUp > 0) {
+    yield* Console.error(`measuring ${first} a second after the start …`)
+    const shown = linesOf(`${first} a second after the start`, [yield* round(first)], false)
+    lines.push(...shown.filter(({ what }) => /Svc p|CPU/.test(what)))
+    yield* Console.error("warming up …")
+    yield* burst(urls, { rate: Math.max(...rates) }, warmUp * 1000)
+  }
+  for (const [index, rate] of rates.entries()) {
+    yield* Console.error(`measuring ${rate} a second …`)
+    const figures = yield* Effect.replicateEffect(round(rate), rounds)
+    lines.push(...linesOf(`${rate} a second`, figures, index === 0))
   }
   if (saturation > 0) {
     yield* Console.error("saturating …")
