@@ -132,15 +132,19 @@ export const makeDueCheck = ({
       Effect.forkScoped
     )
 
-    const register = Effect.fnUntraced(function* (name: string, expression: DueExpression) {
-      if (registered.has(name)) return yield* Effect.dieMessage(`${name} is registered already`)
-      const due = Effect.unsafeMakeLatch()
-      yield* Effect.acquireRelease(
-        Effect.sync(() => registered.set(name, { expression, due })),
-        () => Effect.sync(() => registered.delete(name))
-      )
-      return Effect.tap(due.await, () => due.close)
-    })
+    const register = (name: string, expression: DueExpression) =>
+      Effect.suspend(() => {
+        if (registered.has(name)) return Effect.dieMessage(`${name} is registered already`)
+        const due = Effect.unsafeMakeLatch()
+        const added = Effect.acquireRelease(
+          Effect.sync(() => registered.set(name, { expression, due })),
+          () => Effect.sync(() => registered.delete(name))
+        )
+        return Effect.as(
+          added,
+          Effect.tap(due.await, () => due.close)
+        )
+      })
 
     return { register }
   })
