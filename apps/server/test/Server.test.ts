@@ -131,7 +131,7 @@ describe("the server", () => {
       })
       const context = yield* Effect.provide(services, Logger.replace(Logger.defaultLogger, logger))
       const checked = yield* Context.get(context, DueCheck).register("test", () => Statement.unsafeFragment("true"))
-      // At the first check, 2 seconds after the start; one that fails does so too.
+      // At the first check, 2 seconds after the start. A check that fails wakes this worker too.
       yield* checked
       expect(warnings).toEqual([])
     })

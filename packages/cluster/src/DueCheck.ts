@@ -1,21 +1,20 @@
 import { SqlClient, type Statement } from "@effect/sql"
-import { Clock, Context, Duration, Effect, Exit, FiberSet, Layer, type Scope } from "effect"
+import { Clock, Context, Effect, Exit, FiberSet, Layer, type Scope } from "effect"
 import { NodeLease } from "./NodeLease.ts"
-import { sweepInterval } from "./SweepInterval.ts"
 
-/** How often a node checks while there are others, which may leave work to it. */
-const interval = "1 second"
-/** The same of a node that is alone. */
-const intervalAlone = "2 seconds"
+/** How often, in milliseconds, a node checks while there are others, which may leave work to it. */
+const intervalMillis = 1000
+/** The same of a node that is alone: only a node that has just started or stopped can have left work. */
+const intervalAloneMillis = 2000
 /** After this a statement is abandoned, and has failed. */
 const timeout = "2 seconds"
-/** How often, in milliseconds, a node looks whether the database answers again. */
+/** The pause, in milliseconds, between two attempts to find out whether the database answers again. */
 const awayMillis = 500
 
 /**
  * A scalar SQL expression at the node's time `now`: a boolean, whether something is due, or a `float8`, the milliseconds
- * until something is. Null: nothing. It is evaluated at each check, so an index must answer it. Its text must stay the
- * same, because the statement is prepared: what changes is a parameter.
+ * until something is, counted from `now`. Null: nothing. It is evaluated at each check, so it must be cheap: an index or a
+ * small table answers it. Its text must stay the same, because the statement is prepared: what changes is a parameter.
  */
 export type DueExpression = (now: Date) => Statement.Fragment
 
@@ -35,7 +34,8 @@ interface Registration {
  *
  * A check that fails although the database answers (an expression is wrong, a table is locked) counts as if something were
  * due for each worker: none depends on the expressions of others. While the database does not answer, no worker is woken,
- * and the check goes on within half a second after it does. The first failure in a row is logged as a warning.
+ * and the check goes on within 2.5 seconds after it does. A database without a free connection for 2 seconds counts as one that does
+ * not answer. The first failure in a row is logged as a warning.
  */
 export class DueCheck extends Context.Tag("@svc/cluster/DueCheck")<
   DueCheck,
@@ -79,22 +79,32 @@ export const makeDueCheck = ({
   values: valuesOf
 }: DueQueries): Effect.Effect<Context.Tag.Service<typeof DueCheck>, never, NodeLease | Scope.Scope> =>
   Effect.gen(function* () {
-    const currentInterval = sweepInterval(yield* NodeLease, interval, intervalAlone)
+    const lease = yield* NodeLease
+    const currentInterval = Effect.map(lease.others, (others) => (others > 0 ? intervalMillis : intervalAloneMillis))
     const registered = new Map<string, Registration>()
     /** Until something is due that was not at the last check. */
     const timers = yield* FiberSet.make<void>()
 
+    /**
+     * The pause after a check that began at `started`: what is left of the interval, and half of it at least, so that a
+     * slow database gets no checks without a pause. The clock may have been set.
+     */
+    const pauseAfter = (started: number, now: number, interval: number): number =>
+      Math.max(interval / 2, interval - Math.max(0, now - started))
+
     /** Wakes the workers for which something is due now, or will be before the next check. */
-    const check = Effect.fnUntraced(function* (now: number, nextAfter: number) {
+    const check = Effect.fnUntraced(function* (started: number, interval: number) {
       const registrations = [...registered]
       if (registrations.length === 0) return
-      const date = new Date(now)
+      const date = new Date(started)
       const values = yield* valuesOf(registrations.map(([name, { expression }]) => [name, expression(date)]))
+      const now = yield* Clock.currentTimeMillis
+      const pause = pauseAfter(started, now, interval)
       for (const [name, { due }] of registrations) {
         const value = values[name] ?? false
-        const wait = typeof value === "number" ? value : value ? 0 : Number.POSITIVE_INFINITY
+        const wait = typeof value === "number" ? value - (now - started) : value ? 0 : Number.POSITIVE_INFINITY
         if (wait <= 0) due.unsafeOpen()
-        else if (wait < nextAfter) yield* FiberSet.run(timers, Effect.delay(due.open, wait))
+        else if (wait < pause) yield* FiberSet.run(timers, Effect.delay(due.open, wait))
       }
     })
 
@@ -109,9 +119,9 @@ export const makeDueCheck = ({
     const round = Effect.fnUntraced(function* () {
       if (isAway && !(yield* isAnswered)) return awayMillis
       isAway = false
-      const nextAfter = Duration.toMillis(yield* currentInterval)
+      const interval = yield* currentInterval
       const started = yield* Clock.currentTimeMillis
-      const checked = yield* attempt(check(started, nextAfter))
+      const checked = yield* attempt(check(started, interval))
       if (Exit.isFailure(checked)) {
         isAway = !(yield* isAnswered)
         if (!isAway) for (const { due } of registered.values()) due.unsafeOpen()
@@ -122,9 +132,7 @@ export const makeDueCheck = ({
       }
       isFailing = Exit.isFailure(checked)
       if (isAway) return awayMillis
-      // The clock may have been set.
-      const took = Math.max(0, (yield* Clock.currentTimeMillis) - started)
-      return Math.max(0, nextAfter - took)
+      return pauseAfter(started, yield* Clock.currentTimeMillis, interval)
     })
 
     yield* Effect.flatMap(currentInterval, Effect.sleep).pipe(

@@ -1,7 +1,7 @@
 import { SqlClient, Statement } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
-import { Cause, Context, Deferred, Effect, Exit, Layer, Logger, Option, Scope, TestClock } from "effect"
+import { Cause, Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Option, Scope, TestClock } from "effect"
 import { DueCheck, type DueExpression, makeDueCheck } from "../src/DueCheck.ts"
 import { NodeLease } from "../src/NodeLease.ts"
 
@@ -161,7 +161,7 @@ describe.concurrent("DueCheck", () => {
       expect([orders.woken, logged.length]).toEqual([4, 2])
     }))
 
-  test("a check that hangs at a locked table has failed after 2 seconds, wakes all workers, and the next one begins", () =>
+  test("a check that hangs at a locked table has failed after 2 seconds, wakes all workers, and is repeated after a pause", () =>
     Effect.gen(function* () {
       const { hasTask, logged, sql, worker } = yield* start
       const orders = yield* worker("numbers.orders", hasTask("numbers.orders"))
@@ -180,7 +180,7 @@ describe.concurrent("DueCheck", () => {
       expect([orders.woken, logged.length]).toEqual([0, 0])
       yield* seconds(1)
       expect([orders.woken, logged.length]).toEqual([1, 1])
-      yield* seconds(2)
+      yield* seconds(3)
       expect([orders.woken, logged.length]).toEqual([2, 1])
       yield* Deferred.succeed(mayEnd, undefined)
       yield* lock.await
@@ -254,4 +254,38 @@ describe.concurrent("DueCheck", () => {
       const exit = yield* Effect.exit(worker("numbers.orders", hasTask("numbers.orders")))
       expect(exit).toEqual(Exit.die(new Cause.RuntimeException("numbers.orders is registered already")))
     }))
+
+  describe("of a slow database", () => {
+    /** A check each statement of which takes 1.5 seconds, and when statements began, in milliseconds. */
+    const slow = (others: number, value: boolean | number) =>
+      Effect.gen(function* () {
+        const began: Array<number> = []
+        const { register } = yield* makeDueCheck({
+          values: () =>
+            Effect.flatMap(Clock.currentTimeMillis, (now) => {
+              began.push(now)
+              return Effect.delay(Effect.succeed({ worker: value }), "1500 millis")
+            }),
+          answers: Effect.void
+        }).pipe(Effect.provide(Layer.mock(NodeLease, { others: Effect.succeed(others) })))
+        return { began, wait: yield* register("worker", () => Statement.unsafeFragment("")) }
+      })
+
+    it.scoped("waits half an interval at least between two checks", () =>
+      Effect.gen(function* () {
+        const { began } = yield* slow(1, false)
+        yield* TestClock.adjust("6 seconds")
+        expect(began).toEqual([1000, 3000, 5000])
+      })
+    )
+
+    it.scoped("counts the time that an expression gives from the beginning of the check", () =>
+      Effect.gen(function* () {
+        const { began, wait } = yield* slow(0, 1600)
+        const waiting = yield* Effect.fork(Effect.zipRight(wait, Clock.currentTimeMillis))
+        yield* TestClock.adjust("4 seconds")
+        expect([began, yield* Fiber.join(waiting)]).toEqual([[2000], 3600])
+      })
+    )
+  })
 })

@@ -14,8 +14,8 @@ import { BadRequest, ValidationError } from "@svc/api/VoiceError"
 import { atomically } from "@svc/database/Transaction"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Context, Effect, Layer, Option, Struct } from "effect"
-import { DueWork } from "./DueWork.ts"
 import { type Given, type KnowledgeBaseRow, KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
+import { KnowledgeChanges } from "./KnowledgeChanges.ts"
 import { passagesOfEntries, passagesOfText } from "./NewPassages.ts"
 import type { NewPassages } from "./PassageCollection.ts"
 import { PassagesRepo } from "./PassagesRepo.ts"
@@ -94,7 +94,7 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
   static readonly layer: Layer.Layer<
     Knowledge,
     never,
-    Agents | DueWork | KnowledgeBasesRepo | PassagesRepo | RefreshesRepo | UrlSafety | SqlClient.SqlClient
+    Agents | KnowledgeChanges | KnowledgeBasesRepo | PassagesRepo | RefreshesRepo | UrlSafety | SqlClient.SqlClient
   > = Layer.effect(
     Knowledge,
     Effect.gen(function* () {
@@ -104,7 +104,7 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
       const agents = yield* Agents
       const safety = yield* UrlSafety
       const sql = yield* SqlClient.SqlClient
-      const due = yield* DueWork
+      const due = yield* KnowledgeChanges
       /** A transaction that may make a base due. */
       const withWork = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.zipLeft(atomically(sql)(work), due.announce)
 

@@ -8,9 +8,9 @@ import type { Outbox } from "@svc/database/Outbox"
 import type { Providers } from "@svc/providers/Providers"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
 import { Effect, Layer } from "effect"
-import { DueWork } from "./DueWork.ts"
 import { Knowledge } from "./Knowledge.ts"
 import { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
+import { KnowledgeChanges } from "./KnowledgeChanges.ts"
 import { KnowledgeHttp } from "./KnowledgeHttp.ts"
 import { KnowledgeSearch } from "./KnowledgeSearch.ts"
 import { PassagesRepo } from "./PassagesRepo.ts"
@@ -43,12 +43,19 @@ const embedding: Layer.Layer<EmbeddingModel | VectorsRepo, never, Providers | Sq
 
 /** Knowledge bases and their passages, with the parts of the workers. */
 export const services: Layer.Layer<
-  DueWork | EmbeddingModel | Knowledge | KnowledgeSearch | PassagesRepo | RefreshesRepo | VectorSearch | VectorsRepo,
+  | KnowledgeChanges
+  | EmbeddingModel
+  | Knowledge
+  | KnowledgeSearch
+  | PassagesRepo
+  | RefreshesRepo
+  | VectorSearch
+  | VectorsRepo,
   never,
   Agents | Projects | Providers | UrlSafety | SqlClient.SqlClient
 > = Layer.mergeAll(Knowledge.layer, KnowledgeSearch.layer, deleteWithProject).pipe(
   Layer.provideMerge(VectorSearch.layer),
-  Layer.provideMerge(Layer.mergeAll(DueWork.layer, PassagesRepo.layer, RefreshesRepo.layer, embedding)),
+  Layer.provideMerge(Layer.mergeAll(KnowledgeChanges.layer, PassagesRepo.layer, RefreshesRepo.layer, embedding)),
   Layer.provide(KnowledgeBasesRepo.layer)
 )
 
@@ -56,7 +63,7 @@ export const services: Layer.Layer<
 export const refreshing: Layer.Layer<
   never,
   never,
-  DueCheck | DueWork | NodeLease | Outbox | PassagesRepo | RefreshesRepo | UrlSafety | SqlClient.SqlClient
+  DueCheck | KnowledgeChanges | NodeLease | Outbox | PassagesRepo | RefreshesRepo | UrlSafety | SqlClient.SqlClient
 > = RefreshWorker.pipe(
   Layer.provide(SourceReader.layer),
   Layer.provide(Layer.merge(PageFetcher.layer, PageReader.layer))

@@ -1,6 +1,8 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { Accounts } from "@svc/auth/Accounts"
+import { DueCheck } from "@svc/cluster/DueCheck"
+import { NodeLease } from "@svc/cluster/NodeLease"
 import { ConfigProvider, Effect, Layer, TestClock } from "effect"
 import { OutboundNumbers } from "../src/OutboundNumbers.ts"
 import { owner, Test } from "./Fixture.ts"
@@ -12,18 +14,21 @@ const settings = (countries: string) =>
     )
   )
 
+const alone = Layer.mock(NodeLease, { others: Effect.succeed(0) })
+
 layer(Test)("OutboundNumbers", (it) => {
-  it.effect("an organization's countries take the place of SVC_OUTBOUND_COUNTRIES within 2 seconds, and back", () =>
+  it.scoped("an organization's countries take the place of SVC_OUTBOUND_COUNTRIES within 2 seconds, and back", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
       const numbers = yield* OutboundNumbers
+      yield* Layer.build(OutboundNumbers.refreshing.pipe(Layer.provide(DueCheck.layer), Layer.provide(alone)))
       const [mine, other] = [(yield* owner).org.id, (yield* owner).org.id]
       const may = (org: number) =>
         ["+31612345678", "+4915112345678"].filter((number) => numbers.refusal(org, number) === null)
       expect(may(mine)).toEqual(["+31612345678"])
       yield* accounts.setOutboundCountries(mine, "DE")
       yield* TestClock.adjust("2 seconds")
-      yield* numbers.refresh
+      yield* Effect.repeat(accounts.outboundCountries, { until: () => may(mine)[0] === "+4915112345678" })
       expect([may(mine), may(other)]).toEqual([["+4915112345678"], ["+31612345678"]])
       yield* accounts.setOutboundCountries(mine, "all")
       yield* numbers.refresh

@@ -12,8 +12,8 @@ import { type PendingRecording, RecordingsRepo } from "./RecordingsRepo.ts"
 
 /** Lifetime of the link in `call.recording_ready`, in seconds. */
 const eventLinkSeconds = 86_400
-/** How often a node tries at most to complete recordings whose writer died; only the node that has the file can. */
-const sweepInterval = "5 seconds"
+/** Between two attempts to complete recordings whose writer died; only the node that has the file can. */
+const shortestPause = "5 seconds"
 /** Recordings per sweep. */
 const batch = 100
 
@@ -155,7 +155,7 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
             ? Effect.interrupt
             : Effect.logWarning("Could not look for recordings of dead nodes; trying again soon", cause)
         ),
-        Effect.zipRight(Effect.sleep(sweepInterval)),
+        Effect.zipRight(Effect.sleep(shortestPause)),
         Effect.zipRight(yield* (yield* DueCheck).register("calls.recordings", () => repo.hasAbandoned)),
         Effect.forever,
         Effect.forkScoped

@@ -4,7 +4,7 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { Outbox } from "@svc/database/Outbox"
 import { Duration, Effect, FiberSet, Layer, Option, Runtime } from "effect"
-import { DueWork } from "../DueWork.ts"
+import { KnowledgeChanges } from "../KnowledgeChanges.ts"
 import { cutTo } from "../PassageCutter.ts"
 import { PassagesRepo } from "../PassagesRepo.ts"
 import { type Claimed, RefreshesRepo } from "./RefreshesRepo.ts"
@@ -43,7 +43,7 @@ const summaryOf = (problems: ReadonlyArray<string>): string | null => {
 export const RefreshWorker: Layer.Layer<
   never,
   never,
-  DueCheck | DueWork | NodeLease | Outbox | PassagesRepo | RefreshesRepo | SourceReader | SqlClient.SqlClient
+  DueCheck | KnowledgeChanges | NodeLease | Outbox | PassagesRepo | RefreshesRepo | SourceReader | SqlClient.SqlClient
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const repo = yield* RefreshesRepo
@@ -53,7 +53,7 @@ export const RefreshWorker: Layer.Layer<
     const outbox = yield* Outbox
     const sql = yield* SqlClient.SqlClient
     const running = yield* FiberSet.make<void>()
-    const due = yield* DueWork
+    const due = yield* KnowledgeChanges
     const check = yield* DueCheck
     const runtime = yield* Effect.runtime<never>()
 

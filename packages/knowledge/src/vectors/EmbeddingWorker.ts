@@ -5,7 +5,7 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { EmbeddingError } from "@svc/providers/Embedding"
 import { Clock, Duration, Effect, Layer, Option } from "effect"
-import { DueWork } from "../DueWork.ts"
+import { KnowledgeChanges } from "../KnowledgeChanges.ts"
 import { cutTo } from "../PassageCutter.ts"
 import { EmbeddingModel } from "./EmbeddingModel.ts"
 import { bytesOf, codeOf, unitVector } from "./VectorCodes.ts"
@@ -57,133 +57,136 @@ function* coded(
  * is still the newest. A claim ends with its node, or 5 minutes after its last batch. A batch that fails again, or that the
  * provider refuses, is repeated text by text, so that one text does not keep others from their vectors.
  */
-export const EmbeddingWorker: Layer.Layer<never, never, DueCheck | DueWork | EmbeddingModel | NodeLease | VectorsRepo> =
-  Layer.scopedDiscard(
-    Effect.gen(function* () {
-      const model = yield* EmbeddingModel
-      const due = yield* DueWork
-      const check = yield* DueCheck
-      if (model === undefined) return
-      const repo = yield* VectorsRepo
-      const lease = yield* NodeLease
-      const { id: modelId, provider } = model
-      const batch = Math.min(maxBatch, provider.limits.texts, Math.floor(maxNumbers / provider.dimensions))
-      const storedAtOnce = Math.max(1, Math.floor(numbersAtOnce / provider.dimensions))
+export const EmbeddingWorker: Layer.Layer<
+  never,
+  never,
+  DueCheck | KnowledgeChanges | EmbeddingModel | NodeLease | VectorsRepo
+> = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const model = yield* EmbeddingModel
+    const due = yield* KnowledgeChanges
+    const check = yield* DueCheck
+    if (model === undefined) return
+    const repo = yield* VectorsRepo
+    const lease = yield* NodeLease
+    const { id: modelId, provider } = model
+    const batch = Math.min(maxBatch, provider.limits.texts, Math.floor(maxNumbers / provider.dimensions))
+    const storedAtOnce = Math.max(1, Math.floor(numbersAtOnce / provider.dimensions))
 
-      const embed = (passages: ReadonlyArray<Missing>) =>
-        Effect.suspend(() =>
-          provider.embed(
-            passages.map((passage) => cutTo(textOf(passage), provider.limits.characters)),
-            "passage"
-          )
-        ).pipe(
-          Effect.catchAllDefect(
-            (defect) => new EmbeddingError({ reason: `${provider.id} failed: ${String(defect)}`, retryable: true })
-          ),
-          Effect.disconnect,
-          Effect.timeoutFail({
-            duration: embedTimeout,
-            onTimeout: () =>
-              new EmbeddingError({ reason: `${provider.id} did not answer within ${embedTimeout}`, retryable: true })
-          }),
-          Effect.flatMap((vectors) => {
-            if (vectors.length !== passages.length) {
-              const reason = `${provider.id} answered ${vectors.length} vectors for ${passages.length} texts`
-              return new EmbeddingError({ reason, retryable: true })
-            }
-            return Effect.flatMap(
-              inSteps(() => coded(passages, vectors, provider.dimensions)),
-              (made) =>
-                made === undefined
-                  ? new EmbeddingError({ reason: `${provider.id} answered an invalid vector`, retryable: true })
-                  : Effect.succeed(made)
-            )
-          })
+    const embed = (passages: ReadonlyArray<Missing>) =>
+      Effect.suspend(() =>
+        provider.embed(
+          passages.map((passage) => cutTo(textOf(passage), provider.limits.characters)),
+          "passage"
         )
-
-      /** In pieces. False when the claim is void. */
-      const store = Effect.fnUntraced(function* (claimed: Claimed, made: ReadonlyArray<NewVector>) {
-        for (let from = 0; from < made.length; from += storedAtOnce) {
-          if (!(yield* repo.store(claimed, made.slice(from, from + storedAtOnce)))) return false
-          yield* yieldThread
-        }
-        return true
-      })
-
-      /** Makes and stores vectors until none is missing or the provider fails. Returns why some are missing. */
-      const fill = Effect.fnUntraced(function* (claimed: Claimed) {
-        let after = -1
-        let error: string | null = null
-        for (let requests = 0; requests < maxRequests; requests++) {
-          const passages = yield* repo.missing(claimed, after, batch)
-          const last = passages.at(-1)
-          if (last === undefined) break
-          after = last.position
-          const made = yield* Effect.either(embed(passages))
-          if (made._tag === "Right") {
-            if (yield* store(claimed, made.right)) continue
-            return null
-          }
-          const { reason, retryable } = made.left
-          if (passages.length === 1 || (retryable && claimed.attempts === 0)) return reason
-          let failures = 0
-          for (const passage of passages) {
-            const one = yield* Effect.either(embed([passage]))
-            if (one._tag === "Left") {
-              error = one.left.reason
-              if (++failures >= maxFailures) return error
-              continue
-            }
-            failures = 0
-            if (!(yield* store(claimed, one.right))) return null
-          }
-        }
-        return error
-      })
-
-      let pause = 0
-      let resumeAt = 0
-      const onFailure = Effect.fnUntraced(function* (error: string) {
-        if (pause === 0) yield* Effect.logWarning(`Passages of knowledge bases get no vectors: ${error}; trying again`)
-        pause = Math.min(longestPause, Math.max(firstPause, pause * 2))
-        resumeAt = (yield* Clock.currentTimeMillis) + pause
-      })
-      const onSuccess = Effect.suspend(() => {
-        const hadFailed = pause > 0
-        pause = 0
-        return hadFailed ? Effect.logInfo("Passages of knowledge bases get vectors again") : Effect.void
-      })
-
-      yield* lease.onDeath("knowledge vectors", repo.release, due.announce)
-      const register = Effect.zipRight(repo.register(provider), repo.enqueueAll(modelId))
-      yield* register
-      yield* startPeriodicTask({
-        every: registerInterval,
-        run: Effect.zipRight(register, repo.deleteUnused),
-        failureMessage: "Knowledge bases that lack vectors could not be read; trying again"
-      })
-      yield* startPeriodicTask({
-        // After a failure the node goes on by itself.
-        every: Effect.sync(() => (pause > 0 ? retryInterval : Duration.infinity)),
-        // Made due by this process, or by another one or the time.
-        early: Effect.raceFirst(
-          yield* due.listen,
-          yield* check.register("knowledge.vectors", () => repo.hasDue(modelId))
+      ).pipe(
+        Effect.catchAllDefect(
+          (defect) => new EmbeddingError({ reason: `${provider.id} failed: ${String(defect)}`, retryable: true })
         ),
-        run: Effect.gen(function* () {
-          while ((yield* Clock.currentTimeMillis) >= resumeAt) {
-            const { id: node, lost } = yield* lease.current
-            const claimed = yield* repo.claim(modelId, node)
-            if (Option.isNone(claimed)) return
-            // Without a result when this node loses its lease: the claim is then taken over.
-            const error = yield* Effect.raceFirst(fill(claimed.value), Effect.as(lost, undefined))
-            if (error === undefined) return
-            const short = error === null ? null : cutTo(error.replaceAll("\0", " "), maxError)
-            yield* repo.end(claimed.value, short)
-            yield* short === null ? onSuccess : onFailure(short)
-          }
+        Effect.disconnect,
+        Effect.timeoutFail({
+          duration: embedTimeout,
+          onTimeout: () =>
+            new EmbeddingError({ reason: `${provider.id} did not answer within ${embedTimeout}`, retryable: true })
         }),
-        failureMessage: "Vectors of knowledge bases could not be made; trying again"
-      })
+        Effect.flatMap((vectors) => {
+          if (vectors.length !== passages.length) {
+            const reason = `${provider.id} answered ${vectors.length} vectors for ${passages.length} texts`
+            return new EmbeddingError({ reason, retryable: true })
+          }
+          return Effect.flatMap(
+            inSteps(() => coded(passages, vectors, provider.dimensions)),
+            (made) =>
+              made === undefined
+                ? new EmbeddingError({ reason: `${provider.id} answered an invalid vector`, retryable: true })
+                : Effect.succeed(made)
+          )
+        })
+      )
+
+    /** In pieces. False when the claim is void. */
+    const store = Effect.fnUntraced(function* (claimed: Claimed, made: ReadonlyArray<NewVector>) {
+      for (let from = 0; from < made.length; from += storedAtOnce) {
+        if (!(yield* repo.store(claimed, made.slice(from, from + storedAtOnce)))) return false
+        yield* yieldThread
+      }
+      return true
     })
-  )
+
+    /** Makes and stores vectors until none is missing or the provider fails. Returns why some are missing. */
+    const fill = Effect.fnUntraced(function* (claimed: Claimed) {
+      let after = -1
+      let error: string | null = null
+      for (let requests = 0; requests < maxRequests; requests++) {
+        const passages = yield* repo.missing(claimed, after, batch)
+        const last = passages.at(-1)
+        if (last === undefined) break
+        after = last.position
+        const made = yield* Effect.either(embed(passages))
+        if (made._tag === "Right") {
+          if (yield* store(claimed, made.right)) continue
+          return null
+        }
+        const { reason, retryable } = made.left
+        if (passages.length === 1 || (retryable && claimed.attempts === 0)) return reason
+        let failures = 0
+        for (const passage of passages) {
+          const one = yield* Effect.either(embed([passage]))
+          if (one._tag === "Left") {
+            error = one.left.reason
+            if (++failures >= maxFailures) return error
+            continue
+          }
+          failures = 0
+          if (!(yield* store(claimed, one.right))) return null
+        }
+      }
+      return error
+    })
+
+    let pause = 0
+    let resumeAt = 0
+    const onFailure = Effect.fnUntraced(function* (error: string) {
+      if (pause === 0) yield* Effect.logWarning(`Passages of knowledge bases get no vectors: ${error}; trying again`)
+      pause = Math.min(longestPause, Math.max(firstPause, pause * 2))
+      resumeAt = (yield* Clock.currentTimeMillis) + pause
+    })
+    const onSuccess = Effect.suspend(() => {
+      const hadFailed = pause > 0
+      pause = 0
+      return hadFailed ? Effect.logInfo("Passages of knowledge bases get vectors again") : Effect.void
+    })
+
+    yield* lease.onDeath("knowledge vectors", repo.release, due.announce)
+    const register = Effect.zipRight(repo.register(provider), repo.enqueueAll(modelId))
+    yield* register
+    yield* startPeriodicTask({
+      every: registerInterval,
+      run: Effect.zipRight(register, repo.deleteUnused),
+      failureMessage: "Knowledge bases that lack vectors could not be read; trying again"
+    })
+    yield* startPeriodicTask({
+      // After a failure the node goes on by itself.
+      every: Effect.sync(() => (pause > 0 ? retryInterval : Duration.infinity)),
+      // Made due by this process, or by another one or the time.
+      early: Effect.raceFirst(
+        yield* due.listen,
+        yield* check.register("knowledge.vectors", () => repo.hasDue(modelId))
+      ),
+      run: Effect.gen(function* () {
+        while ((yield* Clock.currentTimeMillis) >= resumeAt) {
+          const { id: node, lost } = yield* lease.current
+          const claimed = yield* repo.claim(modelId, node)
+          if (Option.isNone(claimed)) return
+          // Without a result when this node loses its lease: the claim is then taken over.
+          const error = yield* Effect.raceFirst(fill(claimed.value), Effect.as(lost, undefined))
+          if (error === undefined) return
+          const short = error === null ? null : cutTo(error.replaceAll("\0", " "), maxError)
+          yield* repo.end(claimed.value, short)
+          yield* short === null ? onSuccess : onFailure(short)
+        }
+      }),
+      failureMessage: "Vectors of knowledge bases could not be made; trying again"
+    })
+  })
+)

@@ -128,7 +128,7 @@ export const makeClaimLoop = (
       (others) =>
         others === 0 && inFlight.size === 0 && outcomes.isEmpty() && clock.unsafeCurrentTimeMillis() >= activeUntil
     )
-    /** Milliseconds until something is due, when this node has not looked since it last claimed. */
+    /** Milliseconds until something is due; infinite when it has looked since it last claimed, and DueCheck does from then on. */
     const look = Effect.suspend(() =>
       isWaiting
         ? Effect.succeed(Number.POSITIVE_INFINITY)

@@ -100,8 +100,8 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
      * Milliseconds until a pending delivery may be due. 0 or less: one is, or a node works on it; infinite: there is none.
      */
     readonly untilDue: (now: Date) => Effect.Effect<number, SqlError.SqlError>
-    /** The same as an expression for DueCheck; null when there is none, or the node does not wait for one. */
-    readonly untilDueIf: (isWaiting: boolean, now: Date) => Statement.Fragment
+    /** The same as an expression for DueCheck; null when there is none, or it is not asked for. */
+    readonly untilDueIf: (isAsked: boolean, now: Date) => Statement.Fragment
     /** Records outcomes, all or none. Those of deliveries that the lease no longer holds change nothing. */
     readonly recordOutcomes: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void, SqlError.SqlError>
     /** Updates failure counts, and returns the ids of webhooks that are inactive afterwards. */
@@ -149,7 +149,7 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
         claim: (request) =>
           Effect.map(sql<StoredDelivery>`${claimStatement(sql, asyncCommit, request)}`, (rows) => rows.map(opened)),
         untilDue: (now) => Effect.map(untilDueStatement(sql, now), ([row]) => row?.ms ?? Number.POSITIVE_INFINITY),
-        untilDueIf: (isWaiting, now) => sql`case when ${isWaiting}::boolean then (${untilDueStatement(sql, now)}) end`,
+        untilDueIf: (isAsked, now) => sql`case when ${isAsked}::boolean then (${untilDueStatement(sql, now)}) end`,
         recordOutcomes: (outcomes) => {
           const column = <A>(of: (outcome: Outcome) => A) => outcomes.map(of)
           // Finds rows by their ids: the join alone would compare each with all outcomes.

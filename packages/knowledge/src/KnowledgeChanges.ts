@@ -2,10 +2,10 @@ import { Context, Effect, Layer } from "effect"
 
 /**
  * Notifies the workers of this process when a knowledge base may be due, so that they seldom need to query for due bases.
- * They find the bases that other processes changed by their own queries.
+ * `DueCheck` finds the bases that other processes changed.
  */
-export class DueWork extends Context.Tag("@svc/knowledge/DueWork")<
-  DueWork,
+export class KnowledgeChanges extends Context.Tag("@svc/knowledge/KnowledgeChanges")<
+  KnowledgeChanges,
   {
     /** To be run after the transaction that made a base due. */
     readonly announce: Effect.Effect<void>
@@ -13,7 +13,7 @@ export class DueWork extends Context.Tag("@svc/knowledge/DueWork")<
     readonly listen: Effect.Effect<Effect.Effect<void>>
   }
 >() {
-  static readonly layer: Layer.Layer<DueWork> = Layer.sync(DueWork, () => {
+  static readonly layer: Layer.Layer<KnowledgeChanges> = Layer.sync(KnowledgeChanges, () => {
     const latches = new Set<Effect.Latch>()
     return {
       announce: Effect.sync(() => {
