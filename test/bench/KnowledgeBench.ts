@@ -5,7 +5,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { DueCheck } from "@svc/cluster/DueCheck"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
-import { DueWork } from "@svc/knowledge/DueWork"
+import { KnowledgeChanges } from "@svc/knowledge/KnowledgeChanges"
 import { KnowledgeSearch } from "@svc/knowledge/KnowledgeSearch"
 import { PassagesRepo } from "@svc/knowledge/PassagesRepo"
 import { questions } from "@svc/knowledge/testing/Questions"
@@ -150,7 +150,7 @@ const show = Effect.fn("show")(function* (
 
 const program = Effect.gen(function* () {
   const directory = yield* temporary
-  const Foundations = Layer.mergeAll(DueWork.layer, DueCheck.layer, PassagesRepo.layer).pipe(
+  const Foundations = Layer.mergeAll(KnowledgeChanges.layer, DueCheck.layer, PassagesRepo.layer).pipe(
     Layer.provideMerge(NodeLease.layer),
     Layer.provideMerge(Database.layer),
     Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_DATA_DIR", directory]]))))

@@ -57,7 +57,7 @@ export const make = <A>(options: { readonly ttl: number; readonly capacity: numb
 
 /**
  * The cached entry, or the answer of `lookUp`, which is then cached. From half of its TTL on an entry is looked up again
- * by `background` after the work of the request that gets it, so that none waits; one that is not found any more is removed.
+ * by `background`, after what the event loop does now, so that no request waits; one that is not found any more is removed.
  */
 export const readThrough = <A, E>(
   cache: TtlCache<A>,

@@ -30,7 +30,7 @@ const reasonForClient = (cause: Cause.Cause<{ readonly reason: string }>): strin
   return failure._tag === "Some" ? failure.value.reason : "it crashed"
 }
 
-/** What is told about an answer while it is made. None of these may throw. */
+/** What is reported about an answer while it is made. Neither function may throw. */
 export interface AnswerListener {
   readonly onPart: (model: LoadedLanguageModel, part: AnswerPart) => void
   /** Called once, after the last part. */
@@ -59,7 +59,8 @@ class AnswerReader {
   readonly #prepared: PreparedRequest
   readonly #listener: AnswerListener
   readonly #texts: StopTexts
-  #isCut = false
+  /** Whether the end was reported although the model goes on. */
+  isCut = false
   #length = 0
   #calls = 0
   #done: FinishReason | undefined
@@ -75,46 +76,46 @@ class AnswerReader {
   }
 
   onDelta(delta: ModelDelta): void {
-    if (this.#isCut) return
+    if (this.isCut) return
     if (delta._tag === "Text") {
       const { stopped, text } = this.#texts.push(delta.text)
-      this.#say(text)
-      if (stopped && !this.#isCut) this.#cut("stop")
+      this.#emitText(text)
+      if (stopped && !this.isCut) this.#cut("stop")
     } else if (delta._tag === "ToolCall") {
-      this.#say(this.#texts.rest())
+      this.#emitText(this.#texts.rest())
       const { parallelToolCalls, request } = this.#prepared
       const isOffered = request.tools.some(({ name }) => name === delta.call.name)
-      if (this.#isCut || !isOffered || (this.#calls > 0 && !parallelToolCalls)) return
+      if (this.isCut || !isOffered || (this.#calls > 0 && !parallelToolCalls)) return
       this.#calls += 1
-      this.#tell({ _tag: "ToolCall", call: delta.call })
+      this.#emit({ _tag: "ToolCall", call: delta.call })
     } else if (delta._tag === "Usage") this.#usage = delta
     else this.#done = delta.reason
   }
 
   /** The model has completed. */
   onDone(): void {
-    if (!this.#isCut) this.#say(this.#texts.rest())
-    if (this.#isCut) return
+    this.#emitText(this.#texts.rest())
+    if (this.isCut) return
     // Whether tools are called is seen by the calls that are left.
     const own = this.#done === "length" || this.#done === "content_filter" ? this.#done : undefined
     this.#end(own ?? (this.#calls > 0 ? "tool_calls" : "stop"))
   }
 
-  #tell(part: AnswerPart): void {
+  #emit(part: AnswerPart): void {
     this.hasBegun = true
     this.#listener.onPart(this.#model, part)
   }
 
-  #say(text: string): void {
+  #emitText(text: string): void {
     const said = text.slice(0, longestAnswer - this.#length)
     this.#length += said.length
-    if (said !== "") this.#tell({ _tag: "Text", text: said })
+    if (said !== "") this.#emit({ _tag: "Text", text: said })
     if (said.length < text.length) this.#cut("length")
   }
 
   /** The answer is complete although its model goes on. Models count at their end, which is not waited for. */
   #cut(reason: FinishReason): void {
-    this.#isCut = true
+    this.isCut = true
     this.#usage ??= estimatedUsage(this.#prepared.request, this.#length)
     this.#end(reason)
   }
@@ -126,9 +127,9 @@ class AnswerReader {
 }
 
 /**
- * Answers with the first model that does, in order of preference: the next one is asked when one fails before its first part.
- * After that a failure is the answer's. The result stops the model that answers, without waiting for it; an answer whose end was told
- * may have a model that goes on. `runtime`: that of the request's fiber.
+ * Answers with the first model that does, in order of preference: the next one is asked when one fails before its first
+ * part. After that a failure is the answer's. `runtime`: that of the request's fiber. The result stops the model without
+ * waiting for it; call it also after the end, because the model of an answer that was cut goes on.
  */
 export const generate = (
   models: ReadonlyArray<LoadedLanguageModel>,
@@ -137,8 +138,8 @@ export const generate = (
   listener: AnswerListener
 ): (() => void) => {
   let isStopped = false
-  /** The model that was asked last: one that is refused at once has ended before its start returns. */
-  let asked = 0
+  /** The index of the last model: the start of one that fails at once returns after that of the next. */
+  let lastAsked = 0
   let stop = () => {}
   const ask = (index: number): void => {
     const model = models[index]
@@ -153,7 +154,7 @@ export const generate = (
         if (!isStopped) reader.onDelta(delta)
       },
       onEnd: (exit) => {
-        if (isStopped) return
+        if (isStopped || reader.isCut) return
         if (Exit.isSuccess(exit)) {
           reader.onDone()
           return
@@ -161,14 +162,14 @@ export const generate = (
         const reason = reasonForClient(exit.cause)
         Runtime.runFork(runtime)(Effect.logWarning(`Language model ${model.id} failed a chat completion: ${reason}`))
         if (!reader.hasBegun && index + 1 < models.length) {
-          asked = index + 1
-          ask(asked)
+          lastAsked = index + 1
+          ask(lastAsked)
         } else listener.onEnd(Exit.fail(new Unavailable({ message: `The language model failed: ${reason}` })))
       }
     })
-    if (asked === index) stop = stopThis
+    if (lastAsked === index) stop = stopThis
   }
-  ask(asked)
+  ask(lastAsked)
   return () => {
     isStopped = true
     stop()

@@ -40,13 +40,12 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
       const clock = yield* Effect.clock
       const timeLimit = yield* SharedTimeout.make(Duration.toMillis(longestTime))
 
-      /** Answers a request until it is interrupted. */
+      /** Answers a request; interruption stops the answer. */
       const answer = (id: string, prepared: PreparedRequest, stream: Stream, finish: Counted["finish"]) =>
         Effect.flatMap(Effect.runtime<never>(), (runtime) =>
           Effect.async<ChatCompletion | Streamed, Unavailable>((resume) => {
             const created = clock.unsafeCurrentTimeMillis()
-            const onOutcome = resume
-            const options = { id, created, prepared, models, stream, runtime, timeLimit, finish, onOutcome }
+            const options = { id, created, prepared, models, stream, runtime, timeLimit, finish, onOutcome: resume }
             const running = new RunningCompletion(options)
             return Effect.sync(() => running.stop())
           })

@@ -41,8 +41,8 @@ export interface CompletionOptions {
 }
 
 /**
- * A completion while it is made and sent. Callbacks, because a fiber that waits for another one takes longer than all of
- * this: it is on the way of the first token.
+ * A completion while it is made and sent. It uses callbacks, because a fiber that waits for another one would delay the first
+ * token by more than all of this.
  */
 export class RunningCompletion {
   readonly #options: CompletionOptions
@@ -51,10 +51,10 @@ export class RunningCompletion {
   #end: Exit.Exit<AnswerEnd, Unavailable> | undefined
   /** The model that answers; known with its first part, or its end. */
   #modelId = ""
-  #open: { readonly stream: OpenStream; readonly events: CompletionEvents } | undefined
+  #opened: { readonly stream: OpenStream; readonly events: CompletionEvents } | undefined
   #isScheduled = false
-  /** What is waited for before more is sent: a slow client, or other servers. */
-  #waited: Fiber.RuntimeFiber<unknown, unknown> | undefined
+  /** The wait before more is sent: for a slow client, or for other servers. */
+  #waiting: Fiber.RuntimeFiber<unknown, unknown> | undefined
   #isOver = false
   readonly #stopModel: () => void
   readonly #stopWatching: () => void
@@ -89,8 +89,8 @@ export class RunningCompletion {
   stop(): void {
     if (this.#isOver) return
     this.#close()
-    this.#waited?.unsafeInterruptAsFork(FiberId.none)
-    this.#open?.stream.cut()
+    this.#waiting?.unsafeInterruptAsFork(FiberId.none)
+    this.#opened?.stream.cut()
   }
 
   #close(): void {
@@ -110,7 +110,7 @@ export class RunningCompletion {
     try {
       work()
     } catch (defect) {
-      this.#open?.stream.cut()
+      this.#opened?.stream.cut()
       this.#complete(Exit.die(defect))
     }
   }
@@ -118,12 +118,14 @@ export class RunningCompletion {
   #onEnd(exit: Exit.Exit<AnswerEnd, Unavailable>): void {
     if (this.#end !== undefined) return
     this.#end = exit
+    // Stops a model that goes on after its answer was cut; not at once, because the model may just be starting.
+    queueMicrotask(() => this.#guarded(() => this.#stopModel()))
     this.#schedule()
   }
 
   /** Goes on after the synchronous work that called this: parts that come together are sent together. */
   #schedule(): void {
-    if (this.#isScheduled || this.#waited !== undefined) return
+    if (this.#isScheduled || this.#waiting !== undefined) return
     this.#isScheduled = true
     queueMicrotask(() => {
       this.#isScheduled = false
@@ -134,9 +136,7 @@ export class RunningCompletion {
   #advance(): void {
     const { prepared } = this.#options
     const end = this.#end
-    // A model whose answer was cut goes on.
-    if (end !== undefined) this.#stopModel()
-    const hasParts = this.#open !== undefined || this.#parts.length > 0
+    const hasParts = this.#opened !== undefined || this.#parts.length > 0
     if (prepared.stream && (hasParts || end === undefined || Exit.isSuccess(end))) this.#sendParts()
     else if (end !== undefined) {
       // A failure before the first part is answered with its status.
@@ -152,16 +152,17 @@ export class RunningCompletion {
   /** A slow client gets longer texts: what waits for it is one answer at the most. */
   #sendParts(): void {
     let text = ""
-    if (this.#open === undefined) {
+    if (this.#opened === undefined) {
+      const events = new CompletionEvents(this.#head(), this.#options.prepared.includeUsage)
+      text = events.begin()
       const stream = this.#options.stream.open()
       if (stream === undefined) {
         this.#complete(Exit.succeed(new Streamed()))
         return
       }
-      this.#open = { stream, events: new CompletionEvents(this.#head(), this.#options.prepared.includeUsage) }
-      text = this.#open.events.begin()
+      this.#opened = { stream, events }
     }
-    const { events, stream } = this.#open
+    const { events, stream } = this.#opened
     for (const part of this.#parts) text += events.part(part)
     this.#parts = []
     const end = this.#end
@@ -189,7 +190,7 @@ export class RunningCompletion {
     })
   }
 
-  /** Whether a text is sent without waiting, which takes longer. */
+  /** Whether a text may be sent without waiting for the client, which is faster. */
   #isLittle(stream: OpenStream, text: string): boolean {
     return text.length <= unwaited && !stream.isBehind()
   }
@@ -220,9 +221,9 @@ export class RunningCompletion {
 
   #wait<E>(effect: Effect.Effect<void, E>, next: (exit: Exit.Exit<void, E>) => void): void {
     const fiber = Runtime.runFork(this.#options.runtime)(effect, { immediate: false })
-    this.#waited = fiber
+    this.#waiting = fiber
     fiber.addObserver((exit) => {
-      this.#waited = undefined
+      this.#waiting = undefined
       if (!this.#isOver) this.#guarded(() => next(exit))
     })
   }

@@ -16,7 +16,7 @@ import {
   type ModelRequest
 } from "@svc/providers/LanguageModel"
 import { Providers } from "@svc/providers/Providers"
-import { type Context, Deferred, Effect, Exit, Fiber, Layer, TestClock } from "effect"
+import { type Context, Deferred, Effect, Exit, Fiber, Layer, Option, TestClock } from "effect"
 import { Chat } from "../src/Chat.ts"
 import { ChatLimits } from "../src/ChatLimits.ts"
 import { ChatSlots } from "../src/ChatSlots.ts"
@@ -323,6 +323,16 @@ describe("the answer", () => {
     })
   )
 
+  it.effect("that ended at a stop text is not asked of the next model when its own fails afterwards", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const next = modelOf("second", () => Effect.sync(() => void asked++))
+      const answer = yield* complete({ ...body, stop: "STOP" }).pipe(withModels(failing("first", text("STOP")), next))
+      expect(answer).toMatchObject({ system_fingerprint: "fp_first", choices: [{ message: { content: "" } }] })
+      expect(asked).toBe(0)
+    })
+  )
+
   it.effect("has what looked like a stop text at its end", () =>
     Effect.gen(function* () {
       const answer = yield* complete({ ...body, stop: "<end>" })
@@ -348,7 +358,7 @@ describe("the answer", () => {
 })
 
 describe("a running completion", () => {
-  it.effect("stops its model and frees its place when it is interrupted, before or after the first word", () =>
+  it.effect("stops its model and frees its slot when it is interrupted, before or after the first word", () =>
     Effect.gen(function* () {
       for (const first of [[], [text("Hel")]]) {
         for (const stream of [false, true]) {
@@ -387,7 +397,7 @@ describe("a running completion", () => {
   }))
 
   it.effect(
-    "stops its model and frees its place when the client is gone at the first word, or its head is refused",
+    "stops its model and frees its slot when the client is gone at the first word, or its head is refused",
     () =>
       Effect.gen(function* () {
         const refused = new Error("invalid header")
@@ -409,6 +419,28 @@ describe("a running completion", () => {
           }).pipe(withModels(model))
         }
       })
+  )
+
+  it.effect("stops its model at a stop text, also while the client is slow", () =>
+    Effect.gen(function* () {
+      const stopped = yield* Deferred.make<void>()
+      const model = modelOf("m", (_, onDelta) =>
+        Effect.sync(() => onDelta(text("Hel"))).pipe(
+          Effect.zipRight(Effect.sleep("1 second")),
+          Effect.zipRight(Effect.sync(() => onDelta(text("lo STOP and more")))),
+          Effect.zipRight(Effect.never),
+          Effect.onInterrupt(() => Deferred.succeed(stopped, undefined))
+        )
+      )
+      const { stream } = client(() => Effect.never)
+      const running = yield* Effect.fork(
+        complete({ ...body, stream: true, stop: "STOP" }, stream).pipe(withModels(model))
+      )
+      yield* TestClock.adjust("2 seconds")
+      yield* Deferred.await(stopped)
+      expect(yield* running.poll).toEqual(Option.none())
+      yield* Fiber.interrupt(running)
+    })
   )
 
   it.effect("cuts the stream when it is interrupted, also while it waits for a slow client", () =>

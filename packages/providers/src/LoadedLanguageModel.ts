@@ -12,8 +12,9 @@ export interface GenerationListener {
 export interface LoadedLanguageModel extends Context.Tag.Service<LanguageModel> {
   /**
    * As `generate`, with callbacks in place of a fiber that waits for the model: at many requests a second that fiber takes
-   * more time than the rest. `runtime`: its logger and annotations are those of the request. The result gives the generation up, without waiting
-   * for the model. Absent: use {@link startGeneration}, which runs any model.
+   * more time than the rest. `runtime`: its logger and annotations are those of the request. The result gives the
+   * generation up, without waiting for the model. Neither it nor `start` may throw. Absent: use {@link startGeneration},
+   * which runs any model.
    */
   readonly start?: (request: ModelRequest, runtime: Runtime.Runtime<never>, listener: GenerationListener) => () => void
 }

@@ -30,9 +30,9 @@ export const plainRequest = (exchange: Exchange, params: PathParams, search: str
 }
 
 /**
- * Sends a head, after which the body is written piece by piece. Undefined when the exchange has been answered or the client
- * is gone. Throws when node refuses the head. `kept`: whether the connection was to be kept before the drain, which clears that on every
- * response in progress.
+ * Sends a head, after which the body is written piece by piece. Undefined when the exchange has been answered or the
+ * client is gone. Throws when node refuses the head. `kept`: whether the connection was to be kept before the drain, which
+ * clears that on every response in progress.
  */
 export const openBody = (
   exchange: Exchange,
