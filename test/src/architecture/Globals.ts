@@ -23,7 +23,7 @@ export const allowances: ReadonlyArray<Allowance> = [
   },
   {
     path: "apps/server/src/stalls/StallThread.ts",
-    globals: ["setInterval"],
+    globals: ["setTimeout"],
     reason: "a thread of its own, without Effect, so that it starts fast and needs little memory"
   },
   {

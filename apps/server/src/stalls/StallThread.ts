@@ -4,22 +4,27 @@ import { parentPort, workerData } from "node:worker_threads"
 import type { StallFrame, StallMessage, StallThreadData } from "./StallWatch.ts"
 
 /**
- * The thread that watches the main thread: when its counter stands still, it pauses the main thread for a moment through
- * V8's debugger, reads what it is doing, and reports that when it goes on.
+ * The thread that watches the main thread: when its beats stop, it pauses the main thread for a moment through V8's
+ * debugger, reads what it is doing, and reports that when it goes on.
  */
 
-const { beats, shared }: StallThreadData = workerData
-const counter = new Int32Array(shared)
+const { limits, shared }: StallThreadData = workerData
+const beats = new BigInt64Array(shared)
 
-/** How often the thread looks. */
+/** How often the thread looks while the main thread stands still. Otherwise it sleeps until a stall would have begun. */
 const lookMs = 50
 /** A thread that is itself so late, as on a machine that was suspended, knows nothing about the main thread. */
 const lateMs = 1500
 
-let seen = 0
-let looked = performance.now()
-/** When the counter was last seen to change. */
-let since = looked
+const now = (): number => Number(process.hrtime.bigint() / 1_000_000n)
+const lastBeat = (): number => Number(Atomics.load(beats, 0) / 1_000_000n)
+
+/** The last beat that was seen. */
+let seen = lastBeat()
+/** From when on the main thread may have stood still. */
+let since = now()
+/** When this look was due. */
+let due = since
 let frames: ReadonlyArray<StallFrame> | undefined
 let hasWarned = false
 
@@ -48,20 +53,19 @@ const look = (onFrames: (frames: ReadonlyArray<StallFrame>) => void): void => {
 }
 
 const check = (): void => {
-  const now = performance.now()
-  const isLate = now - looked > lateMs
-  looked = now
-  const count = Atomics.load(counter, 0)
-  const ms = Math.round(now - since)
-  if (count !== seen || isLate) {
-    if (frames !== undefined && count !== seen) parentPort?.postMessage({ ms, frames } satisfies StallMessage)
-    seen = count
-    since = now
+  const time = now()
+  const beat = lastBeat()
+  const isLate = time - due > lateMs
+  if (beat !== seen || isLate) {
+    if (frames !== undefined && beat !== seen)
+      parentPort?.postMessage({ ms: beat - seen, frames } satisfies StallMessage)
+    seen = beat
+    since = isLate ? time : beat
     frames = undefined
     hasWarned = false
-    return
   }
-  if (ms >= beats.stallMs && frames === undefined) {
+  const ms = time - since
+  if (ms >= limits.stallMs && frames === undefined) {
     frames = []
     look((found) => {
       // It may have gone on in the meantime.
@@ -69,14 +73,17 @@ const check = (): void => {
     })
   }
   // The main thread cannot log this itself.
-  if (ms >= beats.warnMs && !hasWarned) {
+  if (ms >= limits.warnMs && !hasWarned) {
     hasWarned = true
     writeSync(2, `svc: nothing has run for ${Math.round(ms / 1000)} s but ${placeOf(frames ?? [])}\n`)
   }
-  if (ms >= beats.endMs) {
+  if (ms >= limits.endMs) {
     writeSync(2, `svc: nothing has run for ${Math.round(ms / 1000)} s: the process ends, to be started again\n`)
     process.kill(process.pid, "SIGKILL")
   }
+  const pause = frames === undefined ? limits.stallMs - ms : lookMs
+  due = time + pause
+  setTimeout(check, pause)
 }
 
-setInterval(check, lookMs)
+check()

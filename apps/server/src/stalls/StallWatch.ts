@@ -18,10 +18,10 @@ export interface StallMessage {
 }
 
 export interface StallThreadData {
-  /** A 32-bit counter, which the main thread increases. */
+  /** One 64-bit integer: when the main thread last ran a timer, in nanoseconds of `process.hrtime`. */
   readonly shared: SharedArrayBuffer
-  readonly beats: {
-    /** Milliseconds without an increase that count as a stall. */
+  readonly limits: {
+    /** Milliseconds without a beat that count as a stall. */
     readonly stallMs: number
     /** Milliseconds after which the thread itself writes a warning to standard error. */
     readonly warnMs: number
@@ -30,10 +30,11 @@ export interface StallThreadData {
   }
 }
 
-/** How often the main thread increases the counter. */
-const beatMs = 50
+/** How often the main thread writes that it runs, in milliseconds. An idle server wakes up for that. */
+const beatMs = 100
 
-const usual: StallThreadData["beats"] = { stallMs: 300, warnMs: 10_000, endMs: 60_000 }
+/** A stall begins up to one beat after the last one: this is 300 ms and half of that. */
+const usual: StallThreadData["limits"] = { stallMs: 350, warnMs: 10_000, endMs: 60_000 }
 
 /** The frames as the stack of an error, from which the plugin is found. */
 const stackOf = (frames: ReadonlyArray<StallFrame>): Error => {
@@ -48,15 +49,17 @@ const stackOf = (frames: ReadonlyArray<StallFrame>): Error => {
 /**
  * Watches the main thread, on which all calls are paced. When it stands still for 300 ms, because a function does not
  * return, the log names the function and, if it is one of a plugin, the plugin, whose health it counts against. When it
- * stands still for a minute, the process ends: other nodes settle its calls, and its supervisor starts it again. Nothing is watched while a debugger is attached.
+ * stands still for a minute, the process ends: other nodes settle its calls, and its supervisor starts it again. Nothing is
+ * watched while a debugger is attached.
  */
-export const watchStalls = Effect.fnUntraced(function* (beats: StallThreadData["beats"] = usual) {
+export const watchStalls = Effect.fnUntraced(function* (limits: StallThreadData["limits"] = usual) {
   if (inspectorUrl() !== undefined) return
   const faults = yield* PluginFaults
   const clock = yield* Effect.clock
   const run = Runtime.runFork(yield* Effect.runtime<never>())
-  const shared = new SharedArrayBuffer(4)
-  const counter = new Int32Array(shared)
+  const shared = new SharedArrayBuffer(8)
+  const beats = new BigInt64Array(shared)
+  const beat = (): void => void Atomics.store(beats, 0, process.hrtime.bigint())
 
   const onStall = ({ frames, ms }: StallMessage): void => {
     const [innermost] = frames
@@ -77,10 +80,11 @@ export const watchStalls = Effect.fnUntraced(function* (beats: StallThreadData["
 
   yield* Effect.acquireRelease(
     Effect.sync(() => {
-      const timer = setInterval(() => Atomics.add(counter, 0, 1), beatMs)
+      beat()
+      const timer = setInterval(beat, beatMs)
       timer.unref()
       const worker = startWorkerThread(import.meta.url, "./StallThread", {
-        workerData: { shared, beats } satisfies StallThreadData
+        workerData: { shared, limits } satisfies StallThreadData
       })
       worker.on("message", onStall)
       worker.on("error", (cause) => run(Effect.logWarning("Stalls of the main thread are not watched any more", cause)))
