@@ -41,8 +41,8 @@ export interface CompletionOptions {
 }
 
 /**
- * A completion while it is made and sent. It uses callbacks, because a fiber that waits for another one would delay the first
- * token by more than all of this.
+ * A completion while it is made and sent. It uses callbacks, because fibers that wait for each other take more steps and
+ * memory on the way to the first token.
  */
 export class RunningCompletion {
   readonly #options: CompletionOptions

@@ -11,10 +11,9 @@ export interface GenerationListener {
 /** A language model of a plugin, as the server runs it. */
 export interface LoadedLanguageModel extends Context.Tag.Service<LanguageModel> {
   /**
-   * As `generate`, with callbacks in place of a fiber that waits for the model: at many requests a second that fiber takes
-   * more time than the rest. `runtime`: its logger and annotations are those of the request. The result gives the
-   * generation up, without waiting for the model. Neither it nor `start` may throw. Absent: use {@link startGeneration},
-   * which runs any model.
+   * As `generate`, with callbacks in place of a fiber that waits for the model. `runtime`: its logger and annotations are
+   * those of the request. The result gives the generation up, without waiting for the model. Neither it nor `start` may
+   * throw. Absent: use {@link startGeneration}, which runs any model.
    */
   readonly start?: (request: ModelRequest, runtime: Runtime.Runtime<never>, listener: GenerationListener) => () => void
 }

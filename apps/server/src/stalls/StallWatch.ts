@@ -33,7 +33,7 @@ export interface StallThreadData {
 /** How often the main thread writes that it runs, in milliseconds. An idle server wakes up for that. */
 const beatMs = 100
 
-/** A stall begins up to one beat after the last one: this is 300 ms and half of that. */
+/** 300 ms and half a beat: a stall begins at any time between the last beat and the one that is missing. */
 const usual: StallThreadData["limits"] = { stallMs: 350, warnMs: 10_000, endMs: 60_000 }
 
 /** The frames as the stack of an error, from which the plugin is found. */
